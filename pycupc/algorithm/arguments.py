@@ -125,6 +125,7 @@ def problem_of(given: Arguments, progress: ProgressHook | None = None) -> Proble
     on_cpu = engine == "auto" and test.engine == "cpu"
     wanted: str | Engine = test.engine if engine == "auto" else engine
     chosen, note = make_engine(wanted, len(labels), numCores=given.numCores, options=engine_options)
+    chosen = chosen.for_test(test)
     note = "reference (custom indepTest)" if custom else f"cpu (auto: {test.name} data)" if on_cpu else note
     limits = (given.alpha, given.m_max, given.checkpoint, given.executor)
     return Problem(function, labels, test, *limits, gaps, fixed, chosen, note, name, progress, known, reason)
@@ -158,6 +159,7 @@ def _test(given: Arguments, progress: ProgressHook | None) -> tuple[Independence
         function,
         given.alpha,
         p=given.p or 0,
+        m_max=given.m_max,
         NAdelete=bool(given.NAdelete),
         quirks=quirks,
         correlation=None if reason else given.correlation,

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -27,6 +28,7 @@ from pycupc.independence.families import identity_of
 from pycupc.independence.registry import Identity, digest_of
 from pycupc.results import npz
 from pycupc.results.npz import StudyFile
+from pycupc.results.schema import Array, check, names, require
 from pycupc.system.localised_message import Argument, Message, Setting, Words
 from pycupc.system.version import __version__
 
@@ -38,6 +40,16 @@ _RUN = StudyFile("run.json", npz.Kind("pycupc-run-1", "a checkpoint of pycupc.pc
 _LEVEL = npz.Kind("pycupc-level-1", "a level that pycupc.pc kept")
 _PARTS = npz.Kind("pycupc-parts-1", "parts of level 0 that pycupc.pc kept")
 _PART = npz.Kind("pycupc-part-1", "a part of a level that pycupc.pc kept")
+#: The arrays of a finished level: its removals, whose sets S follow one another, and the edges left with their z.
+_ARRAYS = (
+    *(Array(name, "index", "removals") for name in "xy"),
+    Array("r", "number", "removals", -math.inf),
+    Array("S", "index", "S"),
+    *(Array(name, "index", "edges") for name in ("left_x", "left_y")),
+    Array("z", "number", "edges", -math.inf),
+    Array("answered", "size", "answered", high=255, optional=True),
+    Array("p_max", "number", "cells", -math.inf, optional=True),
+)
 #: Seconds after which a finished part of a level is written.
 _PATIENCE = 50.0
 #: The facts of a `LevelResult` but its arrays.
@@ -85,8 +97,10 @@ class Checkpoint:
     def keep(self, result: LevelResult, levels: Engine | TieredLevels) -> None:
         """Write a level that has just finished."""
         state, answered = levels.state(), levels.answered(result.level)
-        arrays: dict[str, NDArray[Any]] = {"x": result.x, "y": result.y, "S": result.S.reshape(-1), "r": result.r}
-        arrays |= {"left_x": state.x, "left_y": state.y, "z": state.z}
+        of_level = result.x, result.y, result.r, result.S.reshape(-1), state.x, state.y, state.z
+        arrays: dict[str, NDArray[Any]] = dict(
+            zip(names(row for row in _ARRAYS if not row.optional), of_level, strict=True)
+        )
         if answered is not None:
             arrays["answered"] = np.packbits(answered)
         if state.p_max is not None:
@@ -104,10 +118,10 @@ class Checkpoint:
     def _read(self, path: Path, level: int) -> Finished:
         with npz.reading(path, _LEVEL) as (meta, arrays):
             self._check(meta)
-            x, y, S, r, left_x, left_y, z = (arrays[name] for name in ("x", "y", "S", "r", "left_x", "left_y", "z"))
-            same = len(x) == len(y) == len(r) and len(left_x) == len(left_y) == len(z) and len(S) == level * len(x)
-            if not same or (left_x >= left_y).any() or max(v.max(initial=0) for v in (x, y, S, left_y)) >= self._p:
-                raise ValueError("its numbers are out of range")
+            check(_ARRAYS, arrays, self._p, {"cells": self._p**2})
+            x, y, r, S, left_x, left_y, z = (arrays[row.name] for row in _ARRAYS if not row.optional)
+            require(len(S) == level * len(x), "S", S.shape)
+            require(not (left_x >= left_y).any(), "left_x", "above left_y")
             facts = {name: meta[name] for name in _FACTS}
             result = LevelResult(level=level, x=x, y=y, S=S.reshape(len(x), level), r=r, **facts)
             answered = None
@@ -146,14 +160,14 @@ class Checkpoint:
         npz.write(self._folder / f"level-0-parts-{first:06}.npz", {"run": self._key, "cut": cut}, arrays, _PARTS)
         self._parts.clear()
 
-    def begin(self, level: int, take: Callable[[dict[str, NDArray[Any]]], bool], *names: str) -> None:
+    def begin(self, level: int, take: Callable[[dict[str, NDArray[Any]]], bool], *wanted: str) -> None:
         self._since = time.monotonic()
         if not (path := self._part(level)).exists():
             return
         with npz.reading(path, _PART) as (meta, arrays):
             self._check(meta)
             found = {name: arrays[name].view(np.int64) if name in meta["wide"] else arrays[name] for name in arrays}
-            if set(found) == set(names) and not take(found):  # another engine has other names
+            if set(found) == set(wanted) and not take(found):  # another engine has other names
                 raise ValueError("its numbers are out of range")
 
     def keep_some(self, level: int, finished: Callable[[], dict[str, NDArray[Any]]]) -> None:

@@ -35,6 +35,7 @@ natural = _number(int, 0, math.inf, "a whole number of at least 0")
 imputation_seed = _number(int, 0, MAX_SEED, f"a whole number from 0 to {MAX_SEED:,}")
 positive = _number(int, 1, math.inf, "a whole number from 1")
 level = _number(_whole_or_infinite, 0, math.inf, "a whole number of at least 0, or 'inf'")
+picture_side = _number(float, 0.5, 400, "a number of inches from 0.5 to 400")
 probability = _number(float, 0, 1, "a number from 0 to 1")
 
 

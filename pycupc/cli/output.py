@@ -27,7 +27,7 @@ COMMANDS = {
 
 
 #: Formats of the picture.
-PICTURES = ("png", "svg", "pdf", "none")
+PICTURES = ("png", "svg", "pdf", "tikz", "none")
 
 
 class FolderError(ValueError):
@@ -87,8 +87,9 @@ def add_folder_arguments(parser: argparse.ArgumentParser, *, graph: bool = True)
     add = group.add_argument
     add("--out", type=Path, metavar="DIR", help="folder to write (default: named after DATA)")
     add("--force", action="store_true", help="replace the results of an earlier run; other files in DIR stay")
-    formats = f"formats of the picture: {', '.join(PICTURES)} (default: png); several: --plot png svg"
-    add("--plot", action="append", **one_of(*PICTURES) | {"metavar": "FORMAT"}, help=formats)
+    there = [form for form in PICTURES if graph or form != "tikz"]
+    formats = f"formats of the picture: {', '.join(there)} (default: png); several: --plot png svg"
+    add("--plot", action="append", **one_of(*there) | {"metavar": "FORMAT"}, help=formats)
     if graph:
         add("--amat", action="store_true", help="write amat.csv for more than 1,000 variables too")
     formulas = "begin text in .csv files that a spreadsheet takes for a formula (= + - @) with an apostrophe"
@@ -116,6 +117,6 @@ def picture_formats(requested: Sequence[str] | None) -> tuple[str, ...]:
     if requested is None:
         return ("png",) if installed else ()
     formats = tuple(dict.fromkeys(name for name in requested if name != "none"))
-    if formats and not installed:
+    if set(formats) - {"tikz"} and not installed:
         raise ImportError(f"--plot {formats[0]} needs matplotlib: pip install 'pycupc[plot]' (or --plot none)")
     return formats

@@ -8,13 +8,14 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pycupc.cli import picture_options
 from pycupc.cli.folder import MANIFEST
 from pycupc.cli.output import OK, add_command
 
 if TYPE_CHECKING:
     from pycupc.stability import Consensus, PagConsensus
 
-_PICTURES = (".png", ".svg", ".pdf")
+_PICTURES = (".png", ".svg", ".pdf", ".tikz")
 
 _DESCRIPTION = """\
 Draw a result, or the neighbourhood of some of its variables:
@@ -24,6 +25,8 @@ Draw a result, or the neighbourhood of some of its variables:
     pycupc plot results --around TP53              TP53 and what is within 2 edges, labelled
     pycupc plot results --around TP53 --around MYC --radius 1 --out near.svg
     pycupc plot results --around TP53 --out near.html     the explorer, to open in the browser
+    pycupc plot results --groups groups.csv --no-title --figsize 7 5 --out paper.pdf
+    pycupc plot results --tiers known.txt --path smoking tar cancer
 
 RESULT is a folder that 'pycupc run' or 'pycupc stability' wrote, or a file that PcAlgo.save wrote.
 """
@@ -35,7 +38,13 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     add("result", metavar="RESULT", type=Path, help="a folder of results, or a result file")
     add("--around", action="append", metavar="NAME", help="draw this variable and its neighbourhood; may be repeated")
     add("--radius", type=int, metavar="K", help="size of the neighbourhood of --around in edges (default: 2)")
-    add("--out", type=Path, metavar="FILE", help=".png, .svg, .pdf or .html (default: a .png named after the variable)")
+    add(
+        "--out",
+        type=Path,
+        metavar="FILE",
+        help=".png, .svg, .pdf, .tikz or .html (default: a .png named after the variable)",
+    )
+    picture_options.add_options(parser, "plot")
     add("--data", metavar="FILE", help="observations, for correlations that the explorer shows and the result lacks")
     add("--open", action="store_true", help="open what was written, or graph.html of the folder RESULT")
 
@@ -63,12 +72,13 @@ def main(args: argparse.Namespace) -> int:
     fit = _consensus(args.result) or load_or_compute(
         args.result, None if args.data is None else SuffStat.from_data(args.data)
     )
+    look = picture_options.picture_arguments(args, fit.labels, page=ending == ".html")
     if ending == ".html":
-        fit.explore(out, around=args.around, radius=args.radius, show=False)
+        fit.explore(out, around=args.around, radius=args.radius, show=False, **look)
     elif isinstance(fit, (Consensus, PagConsensus)):
-        fit.save_picture(out, around=args.around, radius=args.radius)
+        fit.save_picture(out, around=args.around, radius=args.radius, **look)
     else:
-        plotting.save(fit.sparse_graph, fit.labels, out, around=args.around, radius=args.radius)
+        plotting.save(fit.sparse_graph, fit.labels, out, around=args.around, radius=args.radius, **look)
     print(f"{out} is written")
     if args.open:
         _open(out)

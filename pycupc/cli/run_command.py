@@ -10,23 +10,23 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pycupc
-from pycupc.cli import inputs, method_options, option_types, output, writing
+from pycupc.cli import inputs, method_options, option_types, output, picture_options, writing
 from pycupc.cli.folder import OutputFolder
 from pycupc.cli.interrupts import interrupting
 from pycupc.cli.output import INTERRUPTED, NoRoomError, add_command
-from pycupc.cli.writing import FileKind, graph_files, pictures, text, too_large
+from pycupc.cli.writing import GRAPH_FILES, FileKind, graph_files, pictures, text, too_large
 from pycupc.graph import exports
 from pycupc.results.pagalgo import PagAlgo
 from pycupc.results.pcalgo import PcAlgo
 from pycupc.results.tables import sepset_columns
 from pycupc.system.progress import level_bar
 
-_DESCRIPTION = """\
+_DESCRIPTION = f"""\
 Find the causal graph of a table of continuous or discrete data: a CPDAG (--method pc) or, if variables may be hidden,
 a PAG (--method fci or rfci); and write into a folder:
 
-    edges.csv        one line per edge: from, to, type (directed, undirected, ...), evidence
-    graph.graphml, graph.dot, graph.json       the graph for other programs
+    edges.csv        one line per edge: from, to, type (directed, undirected, ...), pMax, r, what set the arrow
+    {GRAPH_FILES}       the graph for other programs
     graph.html, graph.png                      the explorer of the graph and its evidence, and a picture (see --plot)
     sepsets.csv, amat.csv                      separating sets with their tests; adjacency matrix in pcalg's coding
     result.npz       the complete result, for pycupc.PcAlgo.load
@@ -57,6 +57,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     evidence = "keep all correlations and r in result.npz, however many (see PcAlgo.save)"
     add("--evidence", action="store_true", help=evidence)
     method_options.add_options(folder, "folder")
+    picture_options.add_options(folder, "run")
     add("--keep-partial", action="store_true", help="if interrupted, write the skeleton after the finished levels")
 
 
@@ -111,6 +112,7 @@ def _fit(args: argparse.Namespace, record: writing.Run, shown: bool) -> tuple[Pc
                 choice, record.source = inputs.read(args, bar)
             _check_space(record.folder, choice.data.p, args)
             inputs.check_around(args, choice)
+            picture_options.picture_arguments(args, choice.labels)  # before the tests, which may take hours
             with record.timed(args.method):
                 options = method_options.method_arguments(args, inputs.arguments_of_data(args, choice))
                 return getattr(pycupc, args.method)(choice.data, alpha=args.alpha, progress=bar, **options), None
@@ -164,7 +166,8 @@ def _no_sepsets(fit: PcAlgo | PagAlgo, args: argparse.Namespace) -> str | None:
 def _draw(fit: PcAlgo | PagAlgo, path: Path, args: argparse.Namespace) -> None:
     from pycupc.graph import drawing
 
-    drawing.save(fit.sparse_graph, fit.labels, path, around=args.around or None, radius=args.distance)
+    look = picture_options.picture_arguments(args, fit.labels)
+    drawing.save(fit.sparse_graph, fit.labels, path, around=args.around or None, radius=args.distance, **look)
 
 
 def _edges_parquet(fit: PcAlgo | PagAlgo, path: Path, _: argparse.Namespace) -> None:
@@ -181,7 +184,14 @@ FILES = (
     FileKind(
         "graph.html",
         "the graph and its evidence, to explore in a browser",
-        lambda fit, path, args: fit.explore(path, show=False, around=args.around or None, radius=args.distance),
+        lambda fit, path, args: fit.explore(
+            path,
+            show=False,
+            around=args.around or None,
+            radius=args.distance,
+            name="example data" if args.example else args.data.name.split(".")[0],
+            **picture_options.picture_arguments(args, fit.labels, page=True),
+        ),
         left_out=too_large,
         drawn=True,
     ),

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pycupc
 from pycupc.cli import inputs, method_options, option_types, output, writing
 from pycupc.cli.output import add_command
-from pycupc.cli.writing import FileKind, graph_files, pictures, text
+from pycupc.cli.writing import GRAPH_FILES, FileKind, graph_files, pictures, text
 from pycupc.graph import exports
 from pycupc.system.extras import needed
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from pycupc.stability import Consensus, PagConsensus, Stability
     from pycupc.stability.rows import Scheme
 
-_DESCRIPTION = """\
+_DESCRIPTION = f"""\
 Find the causal graph (a CPDAG, or with --method fci or rfci a PAG) of many resamples of the rows of a table, count how
 often each edge is found, and write into a folder:
 
     edges.csv        one line per pair that was ever adjacent, and per alpha: the shares of the resamples in which they
                      are adjacent, and have each kind of edge (of a PAG, each mark)
     consensus.csv    the edges of the consensus graph: pairs adjacent in at least the share --threshold
-    graph.graphml, graph.dot, graph.json, amat.csv       the consensus graph for other programs
+    {GRAPH_FILES}, amat.csv       the consensus graph for other programs
     graph.html, graph.png                                its explorer, and a picture (see --plot)
     stability.npz    the complete result, for pycupc.Stability.load
     summary.txt      numbers of edges by frequency

@@ -37,6 +37,10 @@ if TYPE_CHECKING:
 
 #: Largest number of variables for which the p x p matrix is written as text without --amat.
 MAX_MATRIX = 1000
+#: The formats of graphs for other programs, each a method to_NAME of `Exported`, and how to read their edges.
+FORMATS = {"graphml": exports.BOTH_WAYS, "dot": exports.EDGE_LIST, "json": exports.EDGE_LIST}
+#: Their files, for the descriptions of the commands.
+GRAPH_FILES = ", ".join(f"graph.{name}" for name in FORMATS)
 #: Most variables and edges together that files for other programs, pages and pictures hold.
 MAX_DRAWN = 300_000
 
@@ -125,7 +129,7 @@ def pictures(
     """The pictures, which ``draw(result, path, args)`` draws."""
     return tuple(
         FileKind(f"{name}.{form}", description, draw, drawn=True, form=form, **options)
-        for form in ("png", "svg", "pdf")
+        for form in ("png", "svg", "pdf", "tikz")
     )
 
 
@@ -155,9 +159,7 @@ def graph_files(edges: str, graph: Callable[[Any], NamedGraph] = lambda result: 
             left_out=_no_amat,
             part=graph,
         ),
-        in_format("graphml", exports.BOTH_WAYS),
-        in_format("dot", exports.EDGE_LIST),
-        in_format("json", exports.EDGE_LIST),
+        *(in_format(name, convention) for name, convention in FORMATS.items()),
     )
 
 

@@ -92,7 +92,7 @@ class Exported:
         return out
 
     def edges(self) -> pd.DataFrame:
-        """Edge list: from, to, type (from --> to where directed), and the attributes: pMax, and what set the arrow."""
+        """Edge list: from, to, type (from --> to where directed), and pMax, r and what set the arrow."""
         return data_frame(self.edge_columns())
 
     def edge_columns(self) -> dict[str, NDArray[Any]]:
@@ -216,6 +216,16 @@ class Exported:
         edges = zip(*(values.tolist() for values in self.sparse_graph.edge_list()), strict=True)
         lines += [f"  {quoted[u]} -> {quoted[v]}{_DOT_STYLES[kind]};" for u, v, kind in edges]
         return "\n".join(lines) + "\n}\n"
+
+    def to_tikz(self, **options: Any) -> str:
+        """A picture for LaTeX, as ``plot`` draws it, with its options `around`, `radius`, `groups`, `tiers`, `paths`.
+
+        Needs ``\\usetikzlibrary{arrows.meta,shapes.misc}``. ValueError for more than 60 variables with an edge or 180
+        edges.
+        """
+        from pycupc.graph.drawing import tikz_of
+
+        return tikz_of(self.sparse_graph, self._names(), **options)
 
     def to_json(self) -> str:
         """JSON text: nodes and edges, ``convention`` says how to read an edge. Numbers that are not finite are null."""

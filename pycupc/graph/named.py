@@ -6,7 +6,7 @@ import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from pycupc.data.names import check_labels, default_labels, position
 from pycupc.graph import drawing as plotting
 from pycupc.graph.exports import Exported
-from pycupc.graph.sparse import SparseGraph, read_only
+from pycupc.graph.sparse import ARROW, TAIL, SparseGraph, read_only
 from pycupc.system.text import counted
 
 if TYPE_CHECKING:
@@ -117,16 +117,58 @@ class NamedGraph(Exported):
         labels = tuple(self.labels[v] for v in kept.tolist())
         return _Subgraph(labels=labels, sparse_graph=graph, attributes=attributes)
 
+    def neighbours(self, v: int | str) -> tuple[str, ...]:
+        """Labels of all variables with an edge to v, whatever its marks, in order; errors as of `index`."""
+        return self._labels(self._edges_at(v)[0])
+
+    def parents(self, v: int | str) -> tuple[str, ...]:
+        """Labels of the variables a with a --> v, in the order of the table; errors as of `index`."""
+        other, here, there = self._edges_at(v)
+        return self._labels(other[(here == ARROW) & (there == TAIL)])
+
+    def children(self, v: int | str) -> tuple[str, ...]:
+        """Labels of the variables b with v --> b, in the order of the table; errors as of `index`."""
+        other, here, there = self._edges_at(v)
+        return self._labels(other[(here == TAIL) & (there == ARROW)])
+
+    def markov_blanket(self, v: int | str) -> tuple[str, ...]:
+        """Labels of the variables given which v is independent of all others, in the order of the table.
+
+        These are the neighbours of v and the other parents of its children. In a CPDAG they are the same for all its
+        DAGs. Errors as of `index`; ValueError if an edge of the graph is neither directed nor undirected.
+        """
+        if any([*self.sparse_graph.counts().values()][2:]):
+            text = "the Markov blanket needs a graph of directed and undirected edges, such as a DAG or a CPDAG"
+            raise ValueError(f"{text}, got {self.kinds_of_edges()}")
+        found = {*self.neighbours(v)}.union(*map(self.parents, self.children(v))) - {self.labels[self.index(v)]}
+        return tuple(label for label in self.labels if label in found)
+
+    def _edges_at(self, v: int | str) -> tuple[NDArray[np.int32], NDArray[np.int8], NDArray[np.int8]]:
+        """The neighbours of v, ascending, the marks at v and the marks at the neighbours."""
+        at, graph = self.index(v), self.sparse_graph
+        up, down = graph.low == at, graph.high == at
+        other = np.concatenate((graph.low[down], graph.high[up]))
+        here = np.concatenate((graph.high_mark[down], graph.low_mark[up]))
+        return other, here, np.concatenate((graph.low_mark[down], graph.high_mark[up]))
+
+    def _labels(self, variables: NDArray[np.int32]) -> tuple[str, ...]:
+        return tuple(self.labels[v] for v in variables.tolist())
+
     # -- pictures -----------------------------------------------------------------------------------------------------
 
-    def plot(
+    def plot(  # noqa: PLR0913 - the options of a picture
         self,
         *,
         around: plotting.Variables | None = None,
         radius: int = 2,
-        title: str | None = None,
-        max_labelled: int = plotting.MAX_LABELLED,
+        title: str | Literal[False] | None = None,
+        legend: bool = True,
+        figsize: tuple[float, float] | None = None,
+        groups: Mapping[str, plotting.Variables] | Sequence[str | None] | None = None,
+        tiers: Any = None,
+        paths: Sequence[Sequence[str | int]] = (),
         strength: ArrayLike | None = None,
+        max_labelled: int = plotting.MAX_LABELLED,
         ax: Axes | None = None,
     ) -> Axes:
         """Draw the graph, or the neighbourhood of some variables: ``plot(around="TP53", radius=2)``.
@@ -138,13 +180,25 @@ class NamedGraph(Exported):
             `max_labelled` variables, the nearest ones.
         radius : int, default 2
             How many edges away from them, of whatever direction, a variable may be.
-        title : str, optional
-            By default the numbers of variables and of edges of each kind.
-        max_labelled : int
-            Largest number of variables that are drawn as boxes with labels.
+        title : str or False, optional
+            By default the numbers of variables and of edges of each kind; False: none.
+        legend : bool, default True
+            Whether the kinds of edges, the groups, and what else is drawn are explained below the picture.
+        figsize : (float, float), optional
+            Width and height of the figure in inches; by default those of the drawing. The text is as large as fits.
+        groups : mapping of str to variables, or sequence of p str or None, optional
+            Groups of variables, drawn in a colour and a form of their own: the variables of each group, by label or
+            position, or the name of the group of each variable (None: no group).
+        tiers : sequence, mapping, Knowledge or path, optional
+            As of `pycupc.pc`: the variables of each tier, the earliest first, or the number of the tier of each
+            variable. The boxes of a tier lie in rows of their own, above those of later tiers.
+        paths : sequence of sequences of variables, optional
+            Paths whose edges are highlighted, such as ``[["smoking", "tar", "cancer"]]``.
         strength : sequence of m float, optional
             From 0 to 1 for each edge, in the order of `edges`: stronger edges are drawn thicker and darker, except in
             the pattern of the matrix.
+        max_labelled : int
+            Largest number of variables that are drawn as boxes with labels.
         ax : matplotlib Axes, optional
             Where to draw; by default a new figure of a suitable size.
 
@@ -157,16 +211,23 @@ class NamedGraph(Exported):
         ImportError
             If matplotlib is not installed.
         ValueError
-            If a variable of `around` does not exist, `radius` is negative, or `strength` has another length.
+            If a variable does not exist, `radius` is negative, `strength`, `groups` or `tiers` do not fit the
+            variables and edges, two variables of a path are not adjacent, or the graph is too large for `tiers`,
+            `groups` or `paths`.
         """
         return plotting.plot(
             self.sparse_graph,
             self.labels,
             ax=ax,
-            title=title,
             max_labelled=max_labelled,
             around=around,
             radius=radius,
+            title=title,
+            legend=legend,
+            figsize=figsize,
+            groups=groups,
+            tiers=tiers,
+            paths=paths,
             strength=strength,
         )
 

@@ -15,6 +15,7 @@ from pycupc.independence.choice import Choice, Wishes, wish
 from pycupc.independence.custom import BATCH, CUSTOM, Batch
 from pycupc.independence.discrete.family import FAMILY as DISCRETE
 from pycupc.independence.gaussian.family import FAMILY as GAUSSIAN
+from pycupc.independence.kernel.family import FAMILY as KERNEL
 from pycupc.independence.missing.family import IMPUTED, TESTWISE
 from pycupc.independence.mixed.family import FAMILY as MIXED
 from pycupc.independence.mixed.family import GAPPED as GAPPED_MIXED
@@ -24,7 +25,7 @@ from pycupc.system.localised_message import Message, Setting, Words
 from pycupc.system.nearest import did_you_mean, hinted
 
 #: The families that a function of the program, or a class of data, stands for; the first is the default.
-FAMILIES = (GAUSSIAN, DISCRETE, MIXED, IMPUTED, TESTWISE, IMPUTED_MIXED, GAPPED_MIXED)
+FAMILIES = (GAUSSIAN, DISCRETE, MIXED, IMPUTED, TESTWISE, IMPUTED_MIXED, GAPPED_MIXED, KERNEL)
 #: All families, also of the tests of users.
 EVERY = (*FAMILIES, BATCH, CUSTOM)
 #: The functions that stand for a family, by their names.
@@ -41,7 +42,7 @@ def family_of(indepTest: Any, data: Any) -> tuple[Family, Any]:
         family = next((family for family in FAMILIES if isinstance(data, family.classes)), GAUSSIAN)
         return family, family.function_of(data)
     for family in FAMILIES:
-        if indepTest in family.functions:
+        if indepTest in family.functions or isinstance(indepTest, family.options):
             return family, indepTest
     return BATCH if isinstance(indepTest, Batch) else CUSTOM, indepTest
 

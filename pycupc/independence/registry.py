@@ -8,6 +8,7 @@ outside the folder compares classes.
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -32,8 +33,9 @@ class Request:
 
     `function`: the function or object that stands for the family, as of ``indepTest``; `by_default`: whether nobody has
     named it, so that data that may be meant for another test are worth a warning. `p`: the number of variables if it is
-    given, else 0. `device`: the engine that computes the correlations of p variables, if it does so on its
-    device; `progress`, callable ``(done, total)``: called while the CPU computes them. The others: as of `pycupc.pc`.
+    given, else 0. `m_max`: most variables of a set. `device`: the engine that computes the correlations of p variables,
+    if it does so on its device; `progress`, callable ``(done, total)``: called while the CPU computes them. The others:
+    as of `pycupc.pc`.
     """
 
     suffStat: Any
@@ -41,6 +43,7 @@ class Request:
     alpha: float = 0.01
     labels: Any = None
     p: int = 0
+    m_max: float = math.inf
     NAdelete: bool = True
     quirks: bool = False
     correlation: str | None = None
@@ -250,6 +253,8 @@ class Family:
     make: Callable[[Request], IndependenceTest]
     #: The functions that stand for the family as ``indepTest``.
     functions: tuple[Any, ...] = ()
+    #: Classes of objects that stand for the family as ``indepTest`` as well: tests with options.
+    options: tuple[type, ...] = ()
     #: The names among them of tests with faults of pcalg or micd, which `quirks` reproduces.
     faulty: tuple[Any, ...] = ()
     #: Classes of data that need no ``indepTest``, and the function that stands for such data.

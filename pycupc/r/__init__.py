@@ -6,6 +6,7 @@
     worker_thread.py     its computations, in a thread that R polls, and a user's indepTest, which R calls
     r_memory.py          R's vectors as arrays
     stability_values.py  results of pycupc.stability as plain values, for reticulate's side
+    kept_evidence.py     the evidence that R's objects keep
     r_explanation.py     results that R holds: compared, and why their edges are there
     messages.py          errors and warnings in R's terms
 

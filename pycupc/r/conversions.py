@@ -27,43 +27,27 @@ from pycupc.results.facts_in_texts import method_in_call, skeleton_or_pc
 from pycupc.results.methods import HIDDEN
 from pycupc.results.pagalgo import PagAlgo
 from pycupc.results.pcalgo import PcAlgo
+from pycupc.results.schema import IN_R
 from pycupc.results.serialisation import ANSWER, graph_from_arrays, only_stored_cells
 
 _HERE = Path(__file__).parent
 #: The folder of the R package in a checkout, of whose files a wheel holds pcalgo.R in shared/.
 _SHARED = _HERE / "shared" if (_HERE / "shared").is_dir() else _HERE.parents[1] / "r_wrapper" / "R"
 
-#: Names in the plain form of pcalgo.R, whose lists of vectors are flat here, and in `pycupc.results.serialisation`.
-_NAMES = (
-    {f"graph.{part}": f"graph_{part}" for part in ("from", "to", "mark")}
-    | {f"{sets}.{part}": f"{sets}_{part}" for sets in ("sepset", "found") for part in ("x", "y", "members")}
-    | {f"{sets}.length": f"{sets}_len" for sets in ("sepset", "found")}
-    | {f"sepset.gap_{end}": f"gap_{end}" for end in "xy"}
-    | {f"found.gap_{end}": f"found_gap_{end}" for end in "xy"}
-    | {"edge.low": "edge_low", "edge.high": "edge_high", "edge.low_mark": "mark_low", "edge.high_mark": "mark_high"}
-    | {"pdsep.length": "pdsep_len", "pdsep.members": "pdsep_members", "n.edgetestsPDSEP": "n_edgetests_pdsep"}
-    | {"later.x": "later_x", "later.y": "later_y", "n.edgetests": "n_edgetests", "pMax": "pMax"}
-)
-#: The vectors that hold no indices, so that 1 is neither added nor subtracted.
-_NO_INDEX = {
-    "graph.mark", "edge.low_mark", "edge.high_mark", "sepset.length", "found.length", "pdsep.length", "n.edgetests",
-    "n.edgetestsPDSEP", "pMax",
-}  # fmt: skip
-
 
 def from_plain(vectors: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    """R's vectors as the arrays of `pycupc.results.serialisation`; vectors of other names are left out."""
-    known = {name: values for name, values in vectors.items() if name in _NAMES}
-    return {_NAMES[name]: values if name in _NO_INDEX else values - 1 for name, values in known.items()}
+    """R's vectors as the arrays of `pycupc.results.schema`; vectors of other names are left out."""
+    known = {IN_R[name]: values for name, values in vectors.items() if name in IN_R}
+    return {row.name: values - 1 if row.kind == "index" else values for row, values in known.items()}
 
 
 def to_plain(arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
     """The reverse of `from_plain`: integers as int32, and float64 as it is."""
-    vectors = {name: arrays[as_array] for name, as_array in _NAMES.items() if as_array in arrays}
-    for name, values in vectors.items():
-        number = values if name in _NO_INDEX else values + 1
-        vectors[name] = np.ascontiguousarray(number, dtype=np.float64 if values.dtype.kind == "f" else np.int32)
-    return vectors
+    known = {name: (row, arrays[row.name]) for name, row in IN_R.items() if row.name in arrays}
+    return {
+        name: np.ascontiguousarray(values + 1 if row.kind == "index" else values, dtype=row.dtype)
+        for name, (row, values) in known.items()
+    }
 
 
 def untested_arrays(pairs: UntestedPairs) -> dict[str, NDArray[Any]]:
@@ -74,16 +58,15 @@ def untested_arrays(pairs: UntestedPairs) -> dict[str, NDArray[Any]]:
     return {f"untested.{name}": np.asarray(values, dtype=np.float64) for name, values in vectors.items()}
 
 
-def untested_from(vectors: Mapping[str, NDArray[Any]]) -> UntestedPairs:
-    """The reverse of `untested_arrays`."""
-    x, y, level, needed, there = (vectors[f"untested.{name}"] for name in ("x", "y", "level", "needed", "there"))
-    return UntestedPairs.by_pair(np.array([x - 1, y - 1, level, needed]).astype(np.int64), there)
-
-
-def result_of(arrays: Mapping[str, NDArray[Any]], values: Mapping[str, Any], **facts: Any) -> Any:
+def result_of(
+    arrays: Mapping[str, NDArray[Any]],
+    values: Mapping[str, Any],
+    found: Mapping[str, NDArray[Any]] | None = None,
+    **facts: Any,
+) -> Any:
     """The `PcAlgo` or `PagAlgo` that as_plain() of pcalgo.R took apart, from its arrays and values.
 
-    Where a rule changed sets, the arrays "found_..." are the sets that the tests found. `facts` are further arguments
+    Where a rule changed sets, `found` are the arrays of the sets that the tests found. `facts` are further arguments
     of `PcAlgo.from_arrays` or `PagAlgo.from_answer`. If they include the correlations, `known`, all p-values of a
     pcAlgo, except for its edges, are computed from the correlations.
     """
@@ -93,6 +76,7 @@ def result_of(arrays: Mapping[str, NDArray[Any]], values: Mapping[str, Any], **f
         arrays = only_stored_cells(arrays, p)
     if values.get("found_every_cell"):
         arrays = only_stored_cells(arrays, p, "found_")
+    arrays = {**arrays, **(found or {})}
     call: str = values["call"]
     facts |= {"labels": labels, "max_ord": int(values["max_ord"]), "call": call, "engine": "R", "engine_name": "R"}
     if "edge_low" in arrays:

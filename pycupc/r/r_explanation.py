@@ -1,7 +1,8 @@
 """Results that R holds: rebuilt from their arrays, compared, and why their edges are there, or not.
 
-R's object, which is to be identical to pcalg's, does not hold the reasons of its marks. They follow from the skeleton
-and the separating sets: where orienting these again gives the graph of the object, it gives the reasons as well.
+An object that pycupc made keeps its evidence (`kept_evidence`). An object of pcalg does not hold the reasons of its
+marks. They follow from the skeleton and the separating sets: where orienting these again gives the graph of the object,
+it gives the reasons as well.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ import math
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
-from functools import partial
 from itertools import product
 from typing import Any, TypeVar
 
@@ -19,18 +19,15 @@ from numpy.typing import NDArray
 
 from pycupc.engines.protocol import Engine
 from pycupc.engines.select import make_engine
-from pycupc.graph.constraints import Constraints
-from pycupc.graph.knowledge import Knowledge
-from pycupc.graph.sparse import SparseGraph, pair_keys, symbol
-from pycupc.graph.tiers import Tiers
+from pycupc.graph.sparse import SparseGraph, symbol
 from pycupc.independence.base import IndependenceTest
 from pycupc.independence.gaussian.correlations import Correlations
 from pycupc.independence.gaussian.fisher_z import p_value
 from pycupc.independence.gaussian.partial_correlation import canonical_r
 from pycupc.orientation import Orientation, TripleCheck, check_triples, orient
-from pycupc.orientation.known import orient_known
 from pycupc.orientation.pag import ALL_RULES, JointCausalInference, orient_pag, without_selection
-from pycupc.r.conversions import from_plain, result_of, to_plain, untested_from
+from pycupc.r.conversions import from_plain, result_of, to_plain
+from pycupc.r.kept_evidence import found_sets, kept_result
 from pycupc.r.r_memory import square
 from pycupc.r.sent_data import Sent, tests_of
 from pycupc.results.causal_graph import CausalGraph
@@ -47,22 +44,28 @@ Tests = list[IndependenceTest]
 Fit = TypeVar("Fit", PcAlgo, PagAlgo)
 
 
-def result_from(sent: Sent, options: Mapping[str, Any], side: str, **facts: Any) -> Any:
-    """The result whose arrays R has `sent`, and whose values are in `options`, with names that begin with `side`."""
+def result_from(
+    sent: Sent, options: Mapping[str, Any], side: str, found: Mapping[str, Any] | None = None, **facts: Any
+) -> Any:
+    """The result whose arrays R has `sent`, and whose values are in `options`, with names that begin with `side`.
+
+    `found`: further arrays, as of `found_sets`.
+    """
     arrays, values = (
         {name.removeprefix(side): value for name, value in given.items() if name.startswith(side)}
         for given in (sent, options)
     )
-    return result_of(arrays, values, **facts)
+    return result_of(arrays, values, found, **facts)
 
 
 def compared(sent: Sent, options: Mapping[str, Any]) -> Answer:
     """Compare the results "a." and "b.", as values and arrays.
 
     R has sent the arrays of the two results, and `C` if it gave the data. `options` are the values of the results; `n`,
-    with `C`; `alpha`, or None; `names` of the results.
+    with `C`; `alpha`, or None; `names` of the results. Of an object with evidence, the sets are compared as the tests
+    found them.
     """
-    a, b = (result_from(sent, options, side) for side in ("a.", "b."))
+    a, b = (result_from(sent, options, side, found_sets(sent, options, side)) for side in ("a.", "b."))
     found = compare(a, b, suffStat=_gaussian_data(sent, options), alpha=options["alpha"], names=options["names"])
     rows = found.differences
     integers = np.array([(row.level, row.x + 1, row.y + 1, row.removed_by + 1) for row in rows], dtype=np.int32)
@@ -88,56 +91,74 @@ def _gaussian_data(sent: Sent, options: Mapping[str, Any]) -> Data | None:
 def explain(sent: Sent, options: Mapping[str, Any]) -> Answer:
     """Answer a question about the result "a.", as values and arrays; `sent` is as of `compared`, for one result.
 
-    `options` are as of `compared`, and `known`: whether the separating sets are known, of an fciAlgo whether the tests
-    found them; `before`, what was known before the tests, or None; of an fciAlgo `rules`, `jci`, `context`; `question`:
-    "edges", or "why" with the positions `x` and `y`, from 1. If R gave the data, also the options of `data_of`, and
-    `test`; if it knows the pairs that were not tested, the arrays of `untested_from`.
+    `options` are as of `compared`; `alpha_given`: whether the user gave it; `known`: whether the separating sets are
+    known, of an fciAlgo whether the tests found them; of an fciAlgo `rules`, `jci`, `context`; `question`: "edges", or
+    "why" with the positions `x` and `y`, from 1, or "page" with the `file` of the explorer, and `around`, `radius` and
+    `groups` as of `pycupc.r.pictures.picture`. If R gave the data, also the options of `data_of`, and `test`.
     """
-    alpha, tests, data = options["alpha"], Tests(), None
+    alpha, data = options["alpha"], None
+    if options.get("test") == "gaussCItest" and "pair_n" not in sent and alpha is not None:
+        data = _gaussian_data(sent, options)
+    known = {"known": Correlations(data["C"])} if data else {}
+    fit = kept_result(sent, options, "a.", **known)
+    if fit is None:
+        fit = _rebuilt(sent, options, data, known)
+    elif options["alpha_given"]:
+        fit = _with_alpha(fit, alpha)
+    if options["question"] == "edges":
+        return _edges(fit, data)
+    if options["question"] == "why":
+        return _why(fit, options)
+    around = [int(v) - 1 for v in options["around"]] or None
+    groups = [str(name) or None for name in options["groups"]] or None
+    fit.explore(options["file"], show=False, around=around, radius=int(options["radius"]), groups=groups)
+    return {}, {}
+
+
+def _with_alpha(fit: PcAlgo | PagAlgo, alpha: float) -> PcAlgo | PagAlgo:
+    if isinstance(fit, PagAlgo):
+        return replace(fit, skeleton_fit=replace(fit.skeleton_fit, alpha=alpha))
+    return replace(fit, alpha=alpha)
+
+
+def _rebuilt(sent: Sent, options: Mapping[str, Any], data: Data | None, known: dict[str, Any]) -> Any:
+    """The result of an object without evidence, with the reasons of its marks, if they can be found."""
+    alpha, tests = options["alpha"], Tests()
     if options.get("test"):
         with warnings.catch_warnings():  # the run that made the result has warned of its data
             warnings.simplefilter("ignore")
             tests = tests_of(sent, options, options["a.labels"], math.nan if alpha is None else alpha)
-        if options["test"] == "gaussCItest" and "pair_n" not in sent and alpha is not None:
-            data = _gaussian_data(sent, options)
-    facts: dict[str, Any] = {"alpha": alpha} if tests else {}
-    if data:
-        facts |= {"n": data["n"], "known": Correlations(data["C"])}
-    edges = options["question"] == "edges"
+    facts: dict[str, Any] = ({"alpha": alpha} if tests else {}) | ({"n": data["n"], **known} if data else {})
+    fit: Any
     if "a.edge.low" in sent:
-        given = {"alpha": alpha} if edges else facts  # the edges have the p-values of the object
+        # the edges have the p-values of the object
+        given = {"alpha": alpha} if options["question"] == "edges" else facts
         fit = result_from(sent, options, "a.", as_found=options["known"], **given)
         fit = with_reasons_of_marks(fit, options, data, tests)
     else:
         fit = result_from(sent, options, "a.", **facts)
-        if options["before"] is not None:
-            fit = with_known(fit, options["before"], sent, tests)
-        elif options["known"]:
+        if options["known"]:
             fit = with_reasons(fit, tests)
-    if edges:
-        return _edges(fit)
-    _find_untested(fit.tests_of_levels(), sent, tests)
-    return _why(fit, options)
+    if tests and options["question"] != "edges":
+        of_levels = fit.tests_of_levels()
+        of_levels.find_untested = tests[0].find_untested(of_levels.found_sepset, of_levels.p_values)
+    return fit
 
 
-def _find_untested(fit: PcAlgo, sent: Sent, tests: Tests) -> None:
-    """Let `fit` know its pairs that were not tested, from R or from the data."""
-    if "untested.x" in sent:
-        fit.find_untested = partial(untested_from, sent)
-    elif tests:
-        fit.find_untested = tests[0].find_untested(fit.found_sepset, fit.p_values)
-
-
-def _edges(fit: PcAlgo | PagAlgo) -> Answer:
+def _edges(fit: PcAlgo | PagAlgo, data: Data | None) -> Answer:
+    """The list of edges: `columns` has the names of all, in order; numbers are arrays, texts values."""
     tail, head, kind = fit.sparse_graph.edge_list()
-    found = fit.edge_attributes()
-    arrays = {"from": tail.astype(np.int32) + 1, "to": head.astype(np.int32) + 1, "pMax": found["pMax"]}
-    values = {"type": kind.tolist(), "set_by": found["set_by"].tolist()}
+    names = np.array(fit.labels, dtype=object)
+    columns: dict[str, NDArray[Any]] = {"from": names[tail], "to": names[head], "type": kind, **fit.edge_attributes()}
+    if data and np.isnan(columns["r"]).all():  # of an object without evidence
+        columns["r"] = data["C"][tail, head]
     if isinstance(fit, PagAlgo):
-        marks, ends = fit.sparse_graph.amat_pag(), zip(tail, head, strict=True)
-        values["edge"] = [symbol(marks[b, a], marks[a, b]) for a, b in ends]
-        values["from_set_by"] = found["from_set_by"].tolist()
-    return values, arrays
+        marks = fit.sparse_graph.amat_pag()
+        drawn = [symbol(marks[b, a], marks[a, b]) for a, b in zip(tail, head, strict=True)]
+        columns = {"from": columns.pop("from"), "edge": np.array(drawn, dtype=object), **columns}
+    numbers = {name: values for name, values in columns.items() if values.dtype.kind == "f"}
+    texts = {name: values.tolist() for name, values in columns.items() if name not in numbers}
+    return {"columns": list(columns), **texts}, numbers
 
 
 def _why(fit: PcAlgo | PagAlgo, options: Mapping[str, Any]) -> Answer:
@@ -179,9 +200,7 @@ def _skeleton(fit: PcAlgo | PagAlgo) -> SparseGraph:
     return SparseGraph.undirected(fit.p, fit.sparse_graph.low, fit.sparse_graph.high)
 
 
-def _checks(
-    fit: PcAlgo | PagAlgo, tests: Tests, skeleton: SparseGraph | None = None, known: Constraints | None = None
-) -> Iterator[TripleCheck]:
+def _checks(fit: PcAlgo | PagAlgo, tests: Tests) -> Iterator[TripleCheck]:
     """The triples, decided by the conservative and by the majority rule, whose tests need the data."""
     if fit.alpha is None:
         return
@@ -191,30 +210,7 @@ def _checks(
             warnings.simplefilter("ignore")
             engine.take(test, fit.labels)
         for maj_rule in (False, True):
-            count, graph = engine.count_separating, skeleton or _skeleton(fit)
-            yield check_triples(graph, fit.sepset, test, count, maj_rule=maj_rule, known=known)
-
-
-def with_known(fit: PcAlgo, given: Mapping[str, Any], sent: Sent, tests: Tests) -> PcAlgo:
-    """`fit`, an answer of tpc, with what was known before its tests, and with the data with the reasons of its arrows.
-
-    `given` are `tiers`, `context_all`, `context_tier` and, of a skeleton, `oriented`, False; `forbidden` is an array
-    that was `sent`, if at all.
-    """
-    p, graph = fit.p, fit.sparse_graph
-    forbidden = sent["forbidden"].view(np.bool_).reshape(p, p).T if "forbidden" in sent else ()
-    context = ([int(v) for v in given[name]] for name in ("context_all", "context_tier"))
-    known = Knowledge(list(given["tiers"]), (), forbidden, *context).of(fit.labels)
-    if not given.get("oriented", True):
-        return replace(fit, tiers=Tiers(known.tier))
-    gaps = fit.sepset.gaps()
-    excluded = known.gaps().keys
-    lost = gaps[~np.isin(pair_keys(gaps[:, 0], gaps[:, 1], p), excluded)].astype(np.int32)
-    ends = np.append(graph.low, lost[:, 0]), np.append(graph.high, lost[:, 1])
-    order = np.lexsort(ends[::-1])
-    skeleton = SparseGraph.undirected(p, *(end[order] for end in ends))
-    fit = replace(fit, tiers=Tiers(known.tier, lost=lost))
-    return _with_trace(fit, (orient_known(skeleton, check, known) for check in _checks(fit, tests, skeleton, known)))
+            yield check_triples(_skeleton(fit), fit.sepset, test, engine.count_separating, maj_rule=maj_rule)
 
 
 def with_reasons_of_marks(fit: PagAlgo, options: Mapping[str, Any], data: Data | None, tests: Tests) -> PagAlgo:

@@ -10,9 +10,10 @@ R, which both sides see (`r_memory`).
     dm                       integer, column by column   int32 (n, p)                -
     fixedGaps, fixedEdges    raw                         uint8, bool (p, p)          -
     forbidden                raw, column by column       uint8, bool (p, p)          -
-    a result                 r_wrapper/R/pcalgo.R        pycupc.results.serialisation       1 (`conversions.from_plain`)
+    a result                 r_wrapper/R/pcalgo.R        pycupc.results.schema       1 (`conversions.from_plain`)
     frequencies              r_wrapper/R/stability.R     pycupc.r.stability_values          1
-    untested                 double                      `conversions.untested_from` 1, of x and y
+    untested                 double                      `UntestedPairs`             1, of x and y
+    evidence                 raw                         `StoredResult.to_bytes`     -
 
 A reply has the sizes of the arrays of the answer: R makes vectors for them, which `Job.fill` fills. A failure is a
 reply as well, which holds `error` (the name of the exception) and `message`.
@@ -43,6 +44,7 @@ from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.independence.p_values import PValues
 from pycupc.r.conversions import to_plain, untested_arrays
 from pycupc.r.messages import failures_in_reply, in_r
+from pycupc.r.pictures import picture
 from pycupc.r.r_explanation import Answer, compared, cpdag_of, explain
 from pycupc.r.r_memory import RVectors
 from pycupc.r.sent_data import Sent, chosen, data_of
@@ -60,11 +62,13 @@ from pycupc.system.version import __version__ as VERSION
 __all__ = ["PROTOCOL", "TESTS", "VERSION", "Job", "situation"]
 
 #: Version of the messages that the two halves exchange; must equal `protocol` of r_wrapper/R/python.R.
-PROTOCOL = 19
+PROTOCOL = 21
 #: The names of the tests that `indepTest` may be.
 TESTS = list(FUNCTIONS)
 #: The names of arguments in R that differ, with the names in Python.
 _FROM_R = {row.in_r: name for name, row in PARAMETERS.items() if row.in_r}
+#: The types of vectors in R, by the kind of an array.
+_IN_R = {"f": "double", "i": "integer", "u": "raw"}
 _MASKS = ("fixedGaps", "fixedEdges", "forbidden")
 
 
@@ -72,9 +76,9 @@ class Job(Background):
     """One computation, driven by R: `start`, `step` until the reply, `fill`, `close`.
 
     `what` is "pc", "skeleton", "fci", "rfci", "stability", "cstar", "effects", "correlations", "choose", "compare",
-    "explain"
-    (the edges of a result, or `why`), "cpdag" or "ask" (a question about a result of "stability"); `address`: of the R
-    environment with the vectors of the arrays. OSError if this process cannot see them.
+    "explain" (the edges of a result, `why`, or the explorer), "picture", "cpdag" or "ask" (a question about a result of
+    "stability"); `address`: of the R environment with the vectors of the arrays. OSError if this process cannot see
+    them.
     """
 
     def __init__(self, what: str, address: str) -> None:
@@ -92,8 +96,8 @@ class Job(Background):
         `pycupc.pc`, `stability` or `cstar` by name; `labels`; `test`: "gaussCItest", "disCItest", "binCItest", the name
         of a test of micd, or "" where R makes the tests, with `batch` many at a time; `n`, or of discrete data `nlev`,
         `adaptDF`, `df` and `texts`, the levels of each factor; `by_default`: whether the user has named no test;
-        `pMax`: whether p-values are wanted; `progress`: whether to send progress events; for "stability" and "cstar"
-        `drawn`, the seed if the user and the checkpoint give none.
+        `pMax`, `evidence`, `progress`: whether p-values, the bytes of the result and progress events are wanted; for
+        "stability" and "cstar" `drawn`, the seed if the user and the checkpoint give none.
         """
         self._in = {name: self._vectors[name] for name in names}
         self.begin(lambda: self._reply(options))
@@ -123,16 +127,13 @@ class Job(Background):
         with failures_in_reply(labels) as reply, lines_to(lambda text: self.send({"kind": "line", "text": text})):
             values, arrays = self._compute(options)
             self._out = {name: np.ascontiguousarray(values) for name, values in arrays.items()}
-            sizes = {
-                name: ["double" if values.dtype.kind == "f" else "integer", float(values.size)]
-                for name, values in self._out.items()
-            }
+            sizes = {name: [_IN_R[values.dtype.kind], float(values.size)] for name, values in self._out.items()}
             reply |= {**values, "arrays": sizes}
         return {"kind": "reply", **reply}
 
     def _compute(self, options: dict[str, Any]) -> Answer:
         others = {"compare": compared, "explain": explain, "cpdag": cpdag_of, "ask": answer}
-        others |= {"effects": effects, "correlations": _correlations, "choose": chosen}
+        others |= {"effects": effects, "correlations": _correlations, "choose": chosen, "picture": picture}
         if self._what in others:
             return others[self._what](self._in, options)
         return self._resampled(options) if self._what in ("stability", "cstar") else self._run(options)
@@ -151,6 +152,8 @@ class Job(Background):
         if fit.found_sepset is not fit.sepset and "ambiguous_triples" in fit.notes:
             arrays |= sepset_arrays(fit.found_sepset, "found_")
         plain = to_plain(arrays) | untested_arrays(fit.tests_of_levels().untested)
+        if options["evidence"]:
+            plain["evidence"] = np.frombuffer(fit.to_bytes(p_values=bool(options["pMax"])), np.uint8)
         values: dict[str, Any] = {"max_ord": int(fit.max_ord), "quirks": ""}
         if isinstance(fit, PagAlgo):
             notes = (fit.skeleton_fit.notes | fit.notes).values()

@@ -5,7 +5,10 @@ methods.py                     what every part knows of a method; facts_in_texts
 base.py                        `TestedResult` and `TestedGraph`, the bases of results
 level_summary.py               the summary of a level
 explanation.py                 the reason for an edge or its absence; evidence.py, the tests behind it
-serialisation.py, npz.py       a result as arrays, as a file, and the checks of such a file
+schema.py                      the arrays and facts of a result, one row each, and their checks
+serialisation.py, pag_arrays.py   a result as these arrays, and back
+stored.py, npz.py              a result as a file, and as the bytes that R's objects keep
+edge_columns.py                the columns of edges, one row each
 explorer_content.py            what the explorer shows of a result
 tables.py                      the table of its separating sets
 comparison.py, differences.py  where two results differ, and why

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
 
-import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.graph.named import NamedGraph
@@ -16,7 +15,8 @@ from pycupc.graph.sepset import SepSets
 from pycupc.graph.sparse import read_only
 from pycupc.graph.tiers import Tiers
 from pycupc.independence.p_values import Floats, PValues, UntestedPairs, no_untested_pairs
-from pycupc.results.explanation import Why, reason_of_arrow, reason_of_mark
+from pycupc.results.edge_columns import columns_of
+from pycupc.results.explanation import Why
 from pycupc.results.tests_after_levels import LaterTests
 from pycupc.system.text import counted
 
@@ -94,18 +94,12 @@ class TestedGraph(NamedGraph):
         return self._why(i, j)
 
     def edge_attributes(self) -> dict[str, NDArray[Any]]:
-        """pMax of each edge and what set its marks, in the order of `SparseGraph.edge_list`."""
+        """pMax and r of each edge, and what set its marks (`edge_columns`), in the order of `SparseGraph.edge_list`."""
         return {name: values.copy() for name, values in self._edge_attributes.items()}
 
     @cached_property
     def _edge_attributes(self) -> dict[str, NDArray[Any]]:
-        tail, head, _ = self.sparse_graph.edge_list()
-        trace, of = dict(self.trace.items()), reason_of_mark if self.is_pag else reason_of_arrow  # a dict is quicker
-        out: dict[str, NDArray[Any]] = {"pMax": self.p_values.of_edges(self.sparse_graph)}
-        for name, *ends in (("set_by", tail, head), ("from_set_by", head, tail))[: 1 + self.is_pag]:
-            pairs = zip(*(end.tolist() for end in ends), strict=True)
-            out[name] = np.array([" ".join(of(trace, self.labels, *pair) or ()) for pair in pairs], dtype=object)
-        return out
+        return columns_of(self)
 
     def _head_lines(self, name: str) -> list[str]:
         """The first lines of a summary, which begins with the `name` of the algorithm."""

@@ -8,9 +8,6 @@ from typing import Any
 
 from pycupc.results.methods import METHODS, OF_CPDAGS
 
-#: The attributes of a `PcAlgo` that version 0.2.0 did not have.
-NEW_FACTS = ("method", "engine_name", "orientation")
-
 
 def method_in_call(call: str) -> str | None:
     """The method whose function a call names, if any: of ``pc(...)``, ``pcalg::pc(...)``, ``cu_pc(...)`` it is "pc".
@@ -28,11 +25,13 @@ def skeleton_or_pc(call: str) -> str:
     return name if (name := method_in_call(call)) in OF_CPDAGS else "skeleton"
 
 
-def facts_of_0_2_0(held: Mapping[str, Any], n_edges: int) -> dict[str, Any]:
-    """What a `PcAlgo` of version 0.2.0 `held`, with the `NEW_FACTS`."""
-    method, engine_name = skeleton_or_pc(held["call"]), held["engine"].partition(" ")[0]
-    relaxed = (
-        "relaxed" if method in OF_CPDAGS and n_edges and engine_name != "R" else None
-    )  # of which there was no note
-    status = str(held["notes"].get("orientation", "")).rpartition(": ")[2] or relaxed
-    return {**held, **dict(zip(NEW_FACTS, (method, engine_name, status), strict=True))}
+def engine_in_text(held: Mapping[str, Any], n_edges: int) -> str:
+    """The `PcAlgo.engine_name` of what a result of version 0.2.0 `held`."""
+    return str(held["engine"].partition(" ")[0])
+
+
+def orientation_in_texts(held: Mapping[str, Any], n_edges: int) -> str | None:
+    """Its `PcAlgo.orientation`."""
+    oriented = skeleton_or_pc(held["call"]) in OF_CPDAGS and n_edges and engine_in_text(held, n_edges) != "R"
+    relaxed = "relaxed" if oriented else None  # of which there was no note
+    return str(held["notes"].get("orientation", "")).rpartition(": ")[2] or relaxed

@@ -1,10 +1,8 @@
 """Results on disk: one .npz file, readable with ``numpy.load`` and without pickle; `StudyFile` describes a folder.
 
-meta     JSON text: format, names of the arrays, and further facts; for a `PcAlgo` its labels, call, method, n, alpha,
-         engine, engine_name, orientation, max_ord, levels, notes, what set the arrows
-others   arrays; of a `PcAlgo` the arrays of `pycupc.results.serialisation`, with the evidence. Integers are stored in
-         the smallest type that holds them, compressed; float64 is stored as it is, since its random digits cannot be
-         compressed
+meta     JSON text: format, names of the arrays, and further facts, for a `PcAlgo` those of `pycupc.results.schema`
+others   arrays, of a result those of `pycupc.results.schema`, with the evidence. Integers are stored in the smallest
+         type that holds them, compressed; float64 is stored as it is, since its random digits cannot be compressed
 """
 
 from __future__ import annotations
@@ -31,11 +29,10 @@ from pycupc.system.machine import free_memory
 
 @dataclass(frozen=True)
 class Kind:
-    """The content of a file: the `format` that is written, its `name` in messages, `older` formats that can be read."""
+    """The content of a file: its `format`, and its `name` in messages."""
 
     format: str
     name: str
-    older: tuple[str, ...] = ()
 
     @contextmanager
     def expected_at(
@@ -51,9 +48,7 @@ class Kind:
             raise ValueError(f"{path} is not {self.name}, or is damaged: {what}") from error
 
 
-#: Format 3 holds the cells of the graph matrix in place of edges and marks. Format 2, of versions before 0.2.0 was
-#: released, differs from it only in the types of its integers and in being compressed.
-RESULT = Kind("pycupc-result-4", "a result that PcAlgo.save wrote", ("pycupc-result-3", "pycupc-result-2"))
+RESULT = Kind("pycupc-result-4", "a result that PcAlgo.save wrote")
 PAG = Kind("pycupc-pag-1", "a result that PagAlgo.save wrote")
 
 #: No deflated data expand to more than about 1,032 times their size.
@@ -64,7 +59,7 @@ def write(
     path: str | PathLike[str], meta: dict[str, Any], arrays: dict[str, NDArray[Any]], kind: Kind = RESULT
 ) -> None:
     """Write a file, which appears only when it is complete."""
-    text = json.dumps({"format": kind.format, "arrays": sorted(arrays), **meta}, default=_plain)
+    text = json.dumps({"format": kind.format, "arrays": sorted(arrays), **meta}, default=plain)
     with whole_file(path) as file:
         out = zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1)
         try:
@@ -137,16 +132,12 @@ def _meta(arrays: dict[str, NDArray[Any]], kind: Kind) -> dict[str, Any]:
     meta = json.loads(str(arrays.pop("meta")))
     if not isinstance(meta, dict):
         raise ValueError("its metadata are not a JSON object")
-    readable = (kind.format, *kind.older)
-    if meta.get("format") not in readable:
+    if meta.get("format") != kind.format:
         remedy = "run the analysis again, or read the file with the version of pycupc that"
         if str(meta.get("format")).split("-")[1:2] not in ([], kind.format.split("-")[1:2]):
             remedy = "read the file with `load` of the class (PcAlgo, PagAlgo, Stability, CStaR) whose `save`"
-        raise ValueError(
-            f"its format is {meta.get('format')!r}, this version reads {' and '.join(map(repr, readable))}; {remedy} "
-            "wrote it"
-        )
-    if meta["format"] == kind.format and meta.get("arrays") != sorted(arrays):
+        raise ValueError(f"its format is {meta.get('format')!r}, this version reads {kind.format!r}; {remedy} wrote it")
+    if meta.get("arrays") != sorted(arrays):
         raise ValueError(f"its arrays are {', '.join(sorted(arrays))}, those listed {meta.get('arrays')}")
     return meta
 
@@ -161,7 +152,8 @@ def _vector(name: str, values: NDArray[Any]) -> NDArray[Any]:
     return values.astype(np.int32, copy=False)
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """What JSON cannot hold, as what it can."""
     return value.item() if isinstance(value, np.generic) else str(value)
 
 

@@ -1,16 +1,7 @@
 """A `PagAlgo` as arrays: for R the answer's arrays, for a file its skeleton's, with more arrays and metadata.
 
-In addition to the arrays of `pycupc.results.serialisation`, R has "n_edgetests_pdsep", and "later_x", "later_y" and the
-last two below; a file has:
-
-    pag_edge_low, ..., pag_gap_y      edges, marks and separating sets in the end, named as in the skeleton
-    later_x, _y, _len, _members       edges removed after the levels, and their sets                      int32
-    later_value, later_p              r (or p), and p, of the tests that removed them                     float64
-    raised_x, _y, raised_p            cells of pMax that these tests raised                               int32, float64
-    open_x, _y                        pairs whose sets were not all tested                                int32
-    pdsep_len, _members               the sets of allPdsep, if "pdsep" of the metadata is true            int32
-
-The metadata have "pag": method, call, notes, trace, stage, pdsep, n_tests, n_edgetests_pdsep, max_ord_pdsep.
+`schema.PAG` has the rows. The metadata have "pag": method, call, notes, trace, stage, pdsep, n_tests,
+n_edgetests_pdsep, max_ord_pdsep.
 """
 
 from __future__ import annotations
@@ -24,28 +15,29 @@ from numpy.typing import NDArray
 from pycupc.graph.lists import Lists, starts
 from pycupc.graph.sepset import SepSets
 from pycupc.graph.sparse import Ints, SparseGraph
+from pycupc.results import schema
 from pycupc.results import serialisation as flat
 from pycupc.results.explanation import STAGES
 from pycupc.results.methods import HIDDEN
-from pycupc.results.serialisation import require
+from pycupc.results.schema import OF_PAG, Arrays, require
 from pycupc.results.tests_after_levels import LaterTests
 
-_OF_PAG = "pag_"
-_GRAPH = (*flat.EDGES, *flat.ANSWER[:-1])
+_GRAPH = schema.names((*schema.EDGES, *schema.SETS))
 _NUMBERS = ("stage", "n_tests", "n_edgetests_pdsep", "max_ord_pdsep")
-_FLOATS = ("later_value", "later_p", "raised_p")
 
 
-def file_arrays(graph: SparseGraph, sepset: SepSets, later: LaterTests) -> dict[str, NDArray[Any]]:
-    """The arrays that a `PagAlgo` adds to its skeleton's."""
+def file_arrays(
+    graph: SparseGraph, sepset: SepSets, later: LaterTests, *, raised: bool = True
+) -> dict[str, NDArray[Any]]:
+    """The arrays that a `PagAlgo` adds to its skeleton's; without `raised` cells of pMax, those are empty."""
     final = flat.edge_arrays(graph) | flat.sepset_arrays(sepset, by_row=False)
-    raised = later.largest_p()
+    higher = later.largest_p() if raised else LaterTests().largest_p()
     cells = dict(zip(("x", "y", "len", "members"), later.cells(), strict=True))
     return (
-        {_OF_PAG + name: values for name, values in final.items()}
+        {OF_PAG + name: values for name, values in final.items()}
         | {f"later_{name}": values for name, values in cells.items()}
         | {"later_value": later.value, "later_p": later.p}
-        | {"raised_x": raised[0], "raised_y": raised[1], "raised_p": raised[2]}
+        | dict(zip(("raised_x", "raised_y", "raised_p"), higher, strict=True))
         | {"open_x": later.open_pairs[:, 0], "open_y": later.open_pairs[:, 1]}
         | _pdsep_arrays(later)
     )
@@ -63,14 +55,14 @@ def _pdsep_arrays(later: LaterTests) -> dict[str, NDArray[Any]]:
     return {"pdsep_len": pdsep.sizes.astype(np.int32), "pdsep_members": pdsep.members}
 
 
-def all_pdsep_from(arrays: flat.Arrays) -> list[Ints]:
+def all_pdsep_from(arrays: Arrays) -> list[Ints]:
     """pcalg's allPdsep, from 0."""
     pdsep = _lists(arrays, "pdsep")
     return np.split(pdsep.members, pdsep.offsets[1:-1])
 
 
 def of_levels(
-    arrays: flat.Arrays, p: int, *, as_found: bool | None, recomputed: bool
+    arrays: Arrays, p: int, *, as_found: bool | None, recomputed: bool
 ) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     """The arrays of the skeleton after the levels; of `LaterTests` x, y, S, p and value of the pairs removed later.
 
@@ -110,35 +102,29 @@ def later_meta(later: LaterTests) -> dict[str, Any]:
     return {"pdsep": later.all_pdsep is not None, **{name: getattr(later, name) for name in _NUMBERS}}
 
 
-def check_pag(meta: Mapping[str, Any], arrays: flat.Arrays, p: int) -> None:
+def check_pag(meta: Mapping[str, Any], arrays: Arrays, p: int) -> None:
     """Raise ValueError, TypeError or KeyError unless these describe the PAG of a file."""
     for name, kind in {"call": str, "notes": dict, "trace": list, "pdsep": bool, "max_ord_pdsep": int}.items():
         require(isinstance(meta[name], kind), name, meta[name])
     require(meta["method"] in HIDDEN and meta["stage"] in STAGES, "method", (meta["method"], meta["stage"]))
-    flat.check_trace(meta["trace"], p)
+    schema.trace_fits(meta["trace"], p)
     for name in ("n_tests", "n_edgetests_pdsep"):
         require(isinstance(meta[name], list) and all(type(v) is int and v >= 0 for v in meta[name]), name, meta[name])
-    of_pag = {name: arrays[_OF_PAG + name] for name in _GRAPH}
+    schema.check(schema.PAG, arrays, p, {"pdsep_len": p if meta["pdsep"] else 0})
+    of_pag = {name: arrays[OF_PAG + name] for name in _GRAPH}
     flat.check_sets(of_pag, "sepset_", p, flat.check_edges(of_pag, p))
-    for names in (("later_x", "later_y", "later_len", "later_value", "later_p"), ("raised_x", "raised_y", "raised_p")):
-        require(len({len(arrays[name]) for name in names}) == 1, names[0], [len(arrays[name]) for name in names])
-    require(len(flat.indices(arrays, "open_x", p)) == len(flat.indices(arrays, "open_y", p)), "open_x", "no pairs")
-    for name in ("later_x", "later_y", "later_members", "raised_x", "raised_y", "pdsep_members"):
-        flat.indices(arrays, name, p)
-    require(all(arrays[name].dtype.kind == "f" for name in _FLOATS), "a p-value", "of another type")
     for name in ("later", "pdsep"):
-        total = int(flat.indices(arrays, f"{name}_len").sum())
+        total = int(arrays[f"{name}_len"].sum())
         require(total == len(arrays[f"{name}_members"]), f"{name}_len", total)
-    require(len(arrays["pdsep_len"]) == (p if meta["pdsep"] else 0), "pdsep_len", len(arrays["pdsep_len"]))
 
 
-def graph_and_sets(arrays: flat.Arrays, p: int) -> tuple[SparseGraph, SepSets]:
-    of_pag = {name: arrays[_OF_PAG + name] for name in _GRAPH}
+def graph_and_sets(arrays: Arrays, p: int) -> tuple[SparseGraph, SepSets]:
+    of_pag = {name: arrays[OF_PAG + name] for name in _GRAPH}
     graph = flat.graph_from_arrays(of_pag, p)
     return graph, flat.sepset_from_arrays(of_pag, graph)
 
 
-def later_from(meta: Mapping[str, Any], arrays: flat.Arrays) -> LaterTests:
+def later_from(meta: Mapping[str, Any], arrays: Arrays) -> LaterTests:
     return LaterTests(
         x=arrays["later_x"],
         y=arrays["later_y"],
@@ -152,5 +138,5 @@ def later_from(meta: Mapping[str, Any], arrays: flat.Arrays) -> LaterTests:
     )
 
 
-def _lists(arrays: flat.Arrays, name: str) -> Lists:
+def _lists(arrays: Arrays, name: str) -> Lists:
     return Lists(starts(arrays[f"{name}_len"]), arrays[f"{name}_members"])

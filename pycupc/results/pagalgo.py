@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from operator import attrgetter
-from os import PathLike
 from typing import Any, Literal
 
 import numpy as np
@@ -14,13 +13,16 @@ from numpy.typing import NDArray
 
 from pycupc.graph.sepset import SepSets
 from pycupc.graph.sparse import symbol
+from pycupc.independence.gaussian.correlations import Correlations
 from pycupc.results import npz, pag_arrays
 from pycupc.results import serialisation as flat
 from pycupc.results.evidence import why_pair, why_removed_later
 from pycupc.results.explanation import Why, reason_of_mark
 from pycupc.results.explorer_content import ExplorableGraph
 from pycupc.results.level_summary import closing_lines
-from pycupc.results.pcalgo import PcAlgo, correlations_of
+from pycupc.results.pcalgo import PcAlgo
+from pycupc.results.schema import Arrays, trace_entries, trace_from
+from pycupc.results.stored import Contents, StoredResult
 from pycupc.results.tests_after_levels import LaterPValues, LaterTests
 from pycupc.system.text import counted
 
@@ -34,7 +36,7 @@ def _of(attribute: str, text: str) -> Any:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class PagAlgo(ExplorableGraph):
+class PagAlgo(StoredResult, ExplorableGraph):
     """Result of `fci` or `rfci`: a partial ancestral graph (PAG), whose marks may be circles.
 
     Two results are equal (``==``) if everything that the tests and the orientation decided is equal.
@@ -154,7 +156,7 @@ class PagAlgo(ExplorableGraph):
     @classmethod
     def from_answer(
         cls,
-        arrays: flat.Arrays,
+        arrays: Arrays,
         *,
         labels: Sequence[str],
         max_ord: int,
@@ -196,30 +198,31 @@ class PagAlgo(ExplorableGraph):
             call=call,
         )
 
-    def save(self, path: str | PathLike[str], *, evidence: bool | None = None) -> None:
-        """Write everything into one .npz file, see `pycupc.results.pag_arrays`; arguments as of `PcAlgo.save`."""
-        about = {"method": self.method, "call": self.call, "notes": self.notes, "trace": flat.trace_entries(self.trace)}
-        meta = {**self.skeleton_fit.meta(), "pag": about | pag_arrays.later_meta(self.later)}
-        arrays = pag_arrays.file_arrays(self.sparse_graph, self.sepset, self.later)
-        npz.write(path, meta, self.skeleton_fit.to_arrays(evidence=evidence) | arrays, npz.PAG)
+    KIND = npz.PAG
+
+    def contents(self, *, evidence: bool | None = None, p_values: flat.PValueForm = "evidence") -> Contents:
+        about = {"method": self.method, "call": self.call, "notes": self.notes, "trace": trace_entries(self.trace)}
+        meta, arrays = self.skeleton_fit.contents(evidence=evidence, p_values=p_values)
+        meta["pag"] = about | pag_arrays.later_meta(self.later)
+        return meta, arrays | pag_arrays.file_arrays(
+            self.sparse_graph, self.sepset, self.later, raised=p_values != "removals"
+        )
 
     @classmethod
-    def load(cls, path: str | PathLike[str], *, suffStat: Any = None) -> PagAlgo:
-        """Read what `save` wrote; arguments and errors as of `PcAlgo.load`."""
-        with npz.reading(path, npz.PAG) as (meta, arrays):
-            flat.check_meta(meta)
-            p, about = len(meta["labels"]), meta["pag"]
-            flat.check_arrays(arrays, p)
-            pag_arrays.check_pag(about, arrays, p)
-        known = None if suffStat is None else correlations_of(suffStat, meta, arrays)
-        with npz.PAG.expected_at(path):
-            graph, sepset = pag_arrays.graph_and_sets(arrays, p)
-            return cls(
-                labels=tuple(meta["labels"]),
-                sparse_graph=graph,
-                sepset=sepset,
-                skeleton_fit=PcAlgo.from_file(meta, arrays, known),
-                later=pag_arrays.later_from(about, arrays),
-                trace=flat.trace_from(about["trace"]),
-                **{name: about[name] for name in ("method", "call", "notes")},
-            )
+    def check_contents(cls, meta: Mapping[str, Any], arrays: Arrays) -> None:
+        PcAlgo.check_contents(meta, arrays)
+        pag_arrays.check_pag(meta["pag"], arrays, len(meta["labels"]))
+
+    @classmethod
+    def from_contents(cls, meta: Mapping[str, Any], arrays: Arrays, known: Correlations | None = None) -> PagAlgo:
+        about = meta["pag"]
+        graph, sepset = pag_arrays.graph_and_sets(arrays, len(meta["labels"]))
+        return cls(
+            labels=tuple(meta["labels"]),
+            sparse_graph=graph,
+            sepset=sepset,
+            skeleton_fit=PcAlgo.from_contents(meta, arrays, known),
+            later=pag_arrays.later_from(about, arrays),
+            trace=trace_from(about["trace"]),
+            **{name: about[name] for name in ("method", "call", "notes")},
+        )

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
-from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -13,9 +12,8 @@ from numpy.typing import NDArray
 
 from pycupc.graph.sepset import SepSets
 from pycupc.graph.sparse import DIRECTED
-from pycupc.independence.gaussian import fisher_z
 from pycupc.independence.gaussian.correlations import Correlations
-from pycupc.independence.gaussian.suffstat import as_suff_stat
+from pycupc.independence.gaussian.p_values import GaussianPValues
 from pycupc.independence.p_values import Floats, UntestedPairs
 from pycupc.orientation.trace import OrientationStatus
 from pycupc.results import npz
@@ -26,19 +24,17 @@ from pycupc.results.contradictions import CONTRADICTING, contradictions
 from pycupc.results.evidence import why_pair
 from pycupc.results.explanation import Why
 from pycupc.results.explorer_content import ExplorableGraph
-from pycupc.results.facts_in_texts import NEW_FACTS, facts_of_0_2_0
 from pycupc.results.level_summary import LevelSummary, closing_lines, level_lines
 from pycupc.results.methods import METHODS
-from pycupc.results.serialisation import check_arrays, check_meta
+from pycupc.results.schema import Arrays, check_facts, facts_from, facts_of, older_facts
+from pycupc.results.serialisation import check_arrays
+from pycupc.results.stored import Contents, StoredResult
 from pycupc.results.tests_after_levels import LaterTests
 from pycupc.system.text import counted
 
-#: The attributes that a file holds as they are.
-_FACTS = ("labels", "max_ord", "call", "n", "alpha", "engine", "notes", *NEW_FACTS)
-
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class PcAlgo(TestedResult, ExplorableGraph, CausalGraph):
+class PcAlgo(StoredResult, TestedResult, ExplorableGraph, CausalGraph):
     """Result of `pc` or `skeleton`.
 
     Two results are equal (``==``) if everything that the tests and the orientation decided is equal: variables, graph,
@@ -103,7 +99,8 @@ class PcAlgo(TestedResult, ExplorableGraph, CausalGraph):
         self.sepset.labels = self.found_sepset.labels = self.labels
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state if "method" in state else facts_of_0_2_0(state, len(state["sparse_graph"])))
+        super().__setstate__(state)
+        self.__dict__ |= older_facts(state, len(self.sparse_graph))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, PcAlgo):
@@ -194,21 +191,21 @@ class PcAlgo(TestedResult, ExplorableGraph, CausalGraph):
     def to_arrays(
         self, p_values: flat.PValueForm | None = "evidence", *, evidence: bool | None = None
     ) -> dict[str, NDArray[Any]]:
-        """The result as the flat arrays of `pycupc.results.serialisation`.
+        """The result as the flat arrays of `pycupc.results.schema`.
 
-        The p-values are represented by the "evidence" from which they are computed, by the "matrix" pMax, or not at all
-        (None); `evidence` as of `save`.
+        The p-values are represented by the "evidence" from which they are computed, without pMax where they were
+        recorded ("edges"), of the "removals" only, by the "matrix" pMax, or not at all (None); `evidence` as of `save`.
         """
-        by_row = p_values != "evidence"
+        by_row = p_values in ("matrix", None)
         out = (flat.cell_arrays if by_row else flat.edge_arrays)(self.sparse_graph)  # R has the cells
         out |= flat.sepset_arrays(self.sepset, by_row=by_row)
         out["n_edgetests"] = np.array(self.n_edgetests, dtype=np.float64)
         if p_values == "matrix":
             out["pMax"] = self.pMax
-        elif p_values == "evidence":
+        elif p_values is not None:
             if self.found_sepset is not self.sepset:
                 out |= flat.sepset_arrays(self.found_sepset, "found_", by_row=False)
-            out |= flat.evidence_arrays(self.p_values, self.removals, self.sparse_graph, everything=evidence)
+            out |= flat.evidence_arrays(self, p_values, everything=evidence)
             if len(self.untested.x):
                 out["untested"] = np.concatenate(self.untested[:4]).astype(np.float64)
                 if (self.untested.there != self.n).any():
@@ -217,13 +214,7 @@ class PcAlgo(TestedResult, ExplorableGraph, CausalGraph):
 
     @classmethod
     def from_arrays(
-        cls,
-        arrays: flat.Arrays,
-        *,
-        labels: Sequence[str],
-        max_ord: int,
-        known: Correlations | None = None,
-        **facts: Any,
+        cls, arrays: Arrays, *, labels: Sequence[str], max_ord: int, known: Correlations | None = None, **facts: Any
     ) -> PcAlgo:
         """Rebuild a result from the arrays of `to_arrays`, its attributes, and correlations where these lack them."""
         graph = flat.graph_from_arrays(arrays, len(labels))
@@ -246,78 +237,19 @@ class PcAlgo(TestedResult, ExplorableGraph, CausalGraph):
             **facts,
         )
 
-    def save(self, path: str | PathLike[str], *, evidence: bool | None = None) -> None:
-        """Write everything into one .npz file (no pickle), which appears only when it is complete.
+    KIND = npz.RESULT
 
-        Parameters
-        ----------
-        path : str or Path
-        evidence : bool, optional
-            Whether to keep the correlations (p x p) and the partial correlations of the tests that removed an edge,
-            from which all p-values are computed. By default each of the two is kept only if it has at most a million
-            numbers. `load` with `suffStat` computes them again. The p-values of the edges are always kept.
-
-        Notes
-        -----
-        `pycupc.results.npz` describes the file.
-        """
-        npz.write(path, self.meta(), self.to_arrays(evidence=evidence))
-
-    def meta(self) -> dict[str, Any]:
-        """Everything but the arrays, for a file."""
-        facts: dict[str, Any] = {name: getattr(self, name) for name in _FACTS}
-        facts |= {"trace": flat.trace_entries(self.trace), "tiers": flat.tiers_entries(self.tiers)}
-        return facts | {"levels": [asdict(level) for level in self.levels]}
+    def contents(self, *, evidence: bool | None = None, p_values: flat.PValueForm = "evidence") -> Contents:
+        meta = facts_of(self)
+        if p_values != "evidence":
+            meta["recorded"] = not isinstance(self.p_values, GaussianPValues)
+        return meta, self.to_arrays(p_values, evidence=evidence)
 
     @classmethod
-    def load(cls, path: str | PathLike[str], *, suffStat: Any = None) -> PcAlgo:
-        """Read what `save` wrote.
-
-        Parameters
-        ----------
-        path : str or Path
-        suffStat : SuffStat, mapping with "C" and "n", or DataFrame, optional
-            The data of the result, from which p-values that are not in the file are computed.
-
-        Raises
-        ------
-        OSError
-            If there is no such file (FileNotFoundError), or it cannot be read.
-        ValueError
-            If the file is not a saved result or is damaged, or if `suffStat` has different variables, a different n, or
-            correlations with which an edge would not have been kept.
-        """
-        with npz.reading(path) as (meta, arrays):
-            check_meta(meta)
-            check_arrays(arrays, len(meta["labels"]))
-        known = None if suffStat is None else correlations_of(suffStat, meta, arrays)
-        with npz.RESULT.expected_at(path):
-            return cls.from_file(meta, arrays, known)
+    def check_contents(cls, meta: Mapping[str, Any], arrays: Arrays) -> None:
+        check_facts(meta)
+        check_arrays(arrays, len(meta["labels"]))
 
     @classmethod
-    def from_file(cls, meta: Mapping[str, Any], arrays: flat.Arrays, known: Correlations | None = None) -> PcAlgo:
-        """Rebuild a result from `meta`, the arrays of `to_arrays`, and correlations where the arrays lack them."""
-        held = meta
-        if "method" not in meta:
-            held = facts_of_0_2_0(meta, len(flat.graph_from_arrays(arrays, len(meta["labels"]))))
-        facts = {name: held[name] for name in _FACTS} | {"tiers": flat.tiers_from(meta)}
-        levels = tuple(LevelSummary(**level) for level in meta["levels"])
-        return cls.from_arrays(arrays, known=known, levels=levels, trace=flat.trace_from(meta["trace"]), **facts)
-
-
-def correlations_of(suffStat: Any, meta: Mapping[str, Any], arrays: flat.Arrays) -> Correlations:
-    """The correlations of the data from which a result was computed; ValueError if `suffStat` has other data."""
-    stat = as_suff_stat(suffStat)
-    if stat.p != len(meta["labels"]) or stat.n != meta["n"]:
-        raise ValueError(
-            f"suffStat must be the data of the result, {len(meta['labels'])} variables and n = {meta['n']}, got "
-            f"{stat.p} variables and n = {stat.n}"
-        )
-    if stat.labels is not None and list(stat.labels) != list(meta["labels"]):
-        raise ValueError("suffStat must have the variables of the result in their order; the labels differ")
-    if "edge_p" in arrays:  # the largest p-value of all tests of an edge
-        graph, largest = flat.graph_from_arrays(arrays, stat.p), arrays["edge_p"]
-        p = fisher_z.p_value(stat.correlations.pairs(graph.low, graph.high), stat.n, 0)
-        if ((largest > 0) & (p > largest * (1 + 1e-6))).any():  # beyond rounding
-            raise ValueError("suffStat must be the data of the result: by these, p-values of edges are larger")
-    return stat.correlations
+    def from_contents(cls, meta: Mapping[str, Any], arrays: Arrays, known: Correlations | None = None) -> PcAlgo:
+        return cls.from_arrays(arrays, known=known, **facts_from(meta, len(arrays["edge_low"])))

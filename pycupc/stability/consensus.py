@@ -172,10 +172,13 @@ class StableGraph(NamedGraph):
         title = self.title if options.get("around") is None else None
         return super().plot(**{"strength": self.frequencies["adjacent"], "title": title, **options})
 
-    def save_picture(self, *paths: Path, around: plotting.Variables | None = None, radius: int = 2) -> None:
+    def save_picture(
+        self, *paths: Path, around: plotting.Variables | None = None, radius: int = 2, **look: Any
+    ) -> None:
         """Write the picture that `plot` draws into files; see `pycupc.graph.drawing.save`."""
-        options: dict[str, Any] = {"strength": self.frequencies["adjacent"], "radius": radius, "around": around}
-        plotting.save(self.sparse_graph, self.labels, *paths, title=self.title if around is None else None, **options)
+        title = self.title if around is None else None
+        options = {"strength": self.frequencies["adjacent"], "title": title, **look}
+        plotting.save(self.sparse_graph, self.labels, *paths, radius=radius, around=around, **options)
 
     def explore(self, path: str | PathLike[str] | None = None, *, show: bool = True, **part: Any) -> Path | InlinePage:
         """Write the explorer of the graph, one HTML file; value and arguments, also `around`, as of `PcAlgo.explore`.

@@ -16,7 +16,7 @@ from pycupc.graph.lists import spans
 from pycupc.independence.gaussian.ranks import ranks
 from pycupc.independence.missing.family import IMPUTED
 from pycupc.results import npz
-from pycupc.results.serialisation import indices, require
+from pycupc.results.schema import indices, require
 from pycupc.stability import bounds
 from pycupc.stability.over_resamples import DRAWN, Ints, OverResamples
 from pycupc.stability.rows import Resampling

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from pycupc.data.names import check_labels
 from pycupc.results.methods import ORIENTING
-from pycupc.results.serialisation import indices, pairs_in_order, require
+from pycupc.results.schema import indices, require
+from pycupc.results.serialisation import pairs_in_order
 from pycupc.stability.consensus import Counts, counting
 from pycupc.stability.over_resamples import DRAWN
 from pycupc.stability.rows import Resampling

@@ -19,7 +19,8 @@ from pycupc.engines.select import make_engine
 from pycupc.graph.knowledge import Knowledge
 from pycupc.independence.registry import Observations
 from pycupc.results.methods import METHODS
-from pycupc.results.serialisation import indices, pairs_in_order, require
+from pycupc.results.schema import indices, require
+from pycupc.results.serialisation import pairs_in_order
 from pycupc.stability.consensus import Counts, counting
 from pycupc.stability.rows import Resampling
 from pycupc.stability.stability_result import Stability

@@ -2,6 +2,7 @@
 
 jit.py, caches.py        compiled code, and the folders that keep it
 machine.py               cores, memory and devices
+executors.py             work on executors: processes, machines of a cluster
 ignored_interrupts.py    interrupts that Python ignores
 limits.py                limits of this process: its address space, threads that the system refuses
 extras.py                packages that only some uses need

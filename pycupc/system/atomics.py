@@ -1,6 +1,7 @@
 """Changes of an element of an array that are one step for all threads: compiled code calls them.
 
-Where this version of Numba offers none, the changes are several steps, and work that needs them goes in one thread.
+They are instructions of LLVM for every processor. Numba's own counts of references rely on them, so that there is no
+Numba without them.
 """
 
 from __future__ import annotations
@@ -12,8 +13,6 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-#: Whether there are such changes.
-AVAILABLE = hasattr(ir.IRBuilder, "atomic_rmw")
 _WORD = ir.IntType(64)
 
 
@@ -27,28 +26,12 @@ def _change(operation: str, number: Any) -> Any:
             where = context, builder, kind, elements, [given[1]]
             place = cgutils.get_item_pointer(*where, wraparound=False)  # type: ignore[no-untyped-call]
             word = builder.bitcast(place, _WORD.as_pointer())
-            change = _in_one_step if AVAILABLE else _in_steps
-            before = change(builder, operation, word, builder.bitcast(given[2], _WORD))
+            before = builder.atomic_rmw(operation, word, builder.bitcast(given[2], _WORD), "acq_rel")
             return builder.bitcast(before, context.get_value_type(number))
 
         return number(array, types.intp, number), code
 
     return intrinsic(typed)
-
-
-def _in_one_step(builder: Any, operation: str, place: Any, value: Any) -> Any:
-    return builder.atomic_rmw(operation, place, value, "acq_rel")
-
-
-def _in_steps(builder: Any, operation: str, place: Any, value: Any) -> Any:
-    before = builder.load(place)
-    if operation == "add":
-        after = builder.add(before, value)
-    else:
-        compared = builder.icmp_unsigned if operation == "umin" else builder.icmp_signed
-        after = builder.select(compared("<", value, before), value, before)
-    builder.store(after, place)
-    return before
 
 
 #: array[index] += value, of int64.

@@ -54,12 +54,12 @@ cu_compare <- function(a, b, suffStat = NULL, alpha = NULL, labels, p, ..., inde
   }
   names <- paste0(unname(names), if (names[["a"]] == names[["b"]]) c(" (a)", " (b)"))
 
-  found <- lapply(sides, remembered)
-  # Where a rule changed sets, and it is not remembered how the tests found them, the changed ones are compared.
-  changed <- mapply(function(fit, found) is.null(found) && uses_rule(as.list(fit@call)), sides, found)
-  if (any(pags) || any(changed)) found <- NULL
-  a <- plain_fit(sides$a, found$a)
-  b <- plain_fit(sides$b, found$b)
+  # Where a rule changed sets, and it is not known how the tests found them, the changed ones are compared.
+  changed <- vapply(sides, function(fit) is.null(attr(fit, "cu_evidence")) && uses_rule(as.list(fit@call)), NA)
+  as_found <- !any(pags) && !any(changed)
+  if (!as_found) for (side in names(sides)) attr(sides[[side]], "cu_evidence") <- NULL
+  a <- plain_fit(sides$a)
+  b <- plain_fit(sides$b)
   data <- if (!is.null(suffStat) && gaussian) check_gauss(suffStat, length(a$options$labels))
   options <- c(a = a$options, b = b$options, list(names = as.list(names), alpha = alpha), data["n"])
   reply <- compute("compare", options, c(a = a$arrays, b = b$arrays, data["C"]))
@@ -99,7 +99,7 @@ run_method <- function(method, suffStat, indepTest, alpha, labels, skeleton, ...
   if (!skeleton && uses_rule(args)) {
     args <- args[!names(args) %in% c("conservative", "maj.rule", "solve.confl", "u2pd", "skel.method")]
     args$method <- sub("pcalg-", "", method, fixed = TRUE)
-    remember(fit, sepset_cells(do.call(pcalg::skeleton, args)@sepset))
+    attr(fit, "cu_evidence") <- list(found = sepset_cells(do.call(pcalg::skeleton, args)@sepset))
   }
   fit
 }
@@ -109,37 +109,36 @@ uses_rule <- function(args) {
   any(vapply(c("conservative", "maj.rule"), function(name) !is.null(args[[name]]) && !isFALSE(args[[name]]), NA))
 }
 
-# The sets as the tests found them, of the last 16 results in which a rule changed some, or what was known before the
-# tests, `before`, the pairs that were `untested`, and the `note`, why the graph is not a CPDAG. They are kept here,
-# because the object, which is to be identical to pcalg's, has no place for them.
-remember <- function(fit, found = NULL, before = NULL, untested = NULL, note = NULL) {
-  if (is.null(found) && is.null(before) && is.null(untested) && !isTRUE(nzchar(note))) return()
-  known <- list(of = found_by(fit), found = found, before = before, untested = untested, note = note)
-  state$found <- utils::head(c(list(known), state$found), 16L)
-  if (isTRUE(nzchar(note))) print_notes()
+# `fit` with what pcalg's class has no place for, in the attribute "cu_evidence": `bytes`, the complete result as
+# Python's StoredResult.to_bytes() writes it, and the `note`, why the graph is not a CPDAG, or "". Of a result of
+# pcalg::pc() whose rule changed sets, run_method() puts the sets that the tests `found` there.
+with_evidence <- function(fit, plain) {
+  plot_without_rgraphviz()
+  note <- if (is.null(plain$note)) "" else plain$note
+  if (nzchar(note)) print_notes()
+  attr(fit, "cu_evidence") <- list(bytes = plain$evidence, note = note)
+  fit
 }
 
-remembered <- function(fit, name = "found") {
-  known <- Find(function(known) identical(known$of, found_by(fit)), state$found)
-  known[[name]]
+# all.equal() of two objects, of which one may be of pcalg: their evidence is no part of the answer.
+
+#' @exportS3Method all.equal pcAlgo
+all.equal.pcAlgo <- function(target, current, ...) {
+  attr(target, "cu_evidence") <- NULL
+  if (isS4(current)) attr(current, "cu_evidence") <- NULL
+  all.equal.default(target, current, ...)
 }
 
-# The parts of a result by which it is recognized; of its edges a sum, since up to 16 graphs may be large.
-found_by <- function(fit) {
-  pag <- methods::is(fit, "fciAlgo")
-  ends <- if (pag) which(fit@amat != 0) else as.double(unlist(lapply(fit@graph@edgeL, `[[`, "edges")))
-  marks <- if (pag) fit@amat[ends] else as.double(unlist(fit@graph@edgeData@data))
-  weights <- seq_along(ends) %% 10007 + 1
-  sums <- c(length(ends), sum(ends * weights), sum(marks * weights[seq_along(marks)]))
-  list(names_in(fit), sums, as.double(fit@n.edgetests), fit@max.ord, sum(fit@pMax))
-}
+#' @exportS3Method all.equal fciAlgo
+all.equal.fciAlgo <- all.equal.pcAlgo
 
-# An object as plain values, `options`, and `arrays`. `found`: its sets as the tests found them, if known to differ.
-plain_fit <- function(fit, found) {
+# An object as plain values, `options`, and `arrays`, with its evidence.
+plain_fit <- function(fit) {
   plain <- as_plain(fit)
   plain$values$labels <- as.list(plain$values$labels)
+  kept <- attr(fit, "cu_evidence")
   list(
-    options = c(plain$values, found_every_cell = !is.null(found) && is.null(found$p)),
-    arrays = c(plain$arrays, found = found[c("x", "y", "length", "members", "gap_x", "gap_y")])
+    options = c(plain$values, found_every_cell = !is.null(kept$found)),
+    arrays = c(plain$arrays, found = kept$found, list(evidence = kept$bytes)[!is.null(kept$bytes)])
   )
 }

@@ -6,8 +6,8 @@
 #' in real data, and the graph is then the one that pcalg has. If a DAG extends it, so that it directs the undirected
 #' edges and adds no unshielded collider, all such DAGs are equivalent, and `cu_to_cpdag()` gives their CPDAG.
 #'
-#' `print()` and `summary()` of a result of [cu_pc()] or [cu_tpc()] say if the graph is not a CPDAG, in the session that
-#' computed it.
+#' `print()` and `summary()` of a result of [cu_pc()] or [cu_tpc()] say if the graph is not a CPDAG, once the session
+#' has computed such a result.
 #'
 #' @param fit A result of [cu_pc()], [cu_tpc()] or [cu_consensus()], or of [pcalg::pc()].
 #' @return The same object with the CPDAG in the slot `graph`: `fit` itself if it has one. An error if no DAG extends
@@ -32,7 +32,8 @@ cu_to_cpdag <- function(fit) {
   if (setequal(as_text(cells), as_text(made))) return(fit)
   out <- fit
   out@graph <- as_graph(labels, made, "double")
-  remember(out, remembered(fit), remembered(fit, "before"), remembered(fit, "untested"))
+  evidence <- attr(fit, "cu_evidence")
+  if (!is.null(evidence)) attr(out, "cu_evidence") <- replace(evidence, "note", "")
   out
 }
 
@@ -46,7 +47,7 @@ print_notes <- function() {
     force(method)
     function(object, ...) {
       value <- method(object, ...)
-      note <- remembered(object, "note")
+      note <- attr(object, "cu_evidence")$note
       if (isTRUE(nzchar(note))) cat(strwrap(note), sep = "\n")
       invisible(value)
     }

@@ -94,12 +94,8 @@ cu_rfci <- function(suffStat, indepTest, alpha, labels, p, skel.method = c("stab
   answered(transport("rfci", suffStat, indepTest, alpha, labels, given, TRUE, more), cl)
 }
 
-# The object; where a rule changed sets, those that the tests found are remembered.
-answered <- function(plain, call) {
-  fit <- as_fcialgo(plain, call)
-  remember(fit, plain$found, untested = plain$untested)
-  fit
-}
+# The object with its evidence.
+answered <- function(plain, call) with_evidence(as_fcialgo(plain, call), plain)
 
 # The types of pcalg's answer with biCC: allPdsep is double, and so is a set of Possible-D-SEP with several members,
 # unless the conservative or majority rule (`checked`) examined its pair, which then has a common neighbour.

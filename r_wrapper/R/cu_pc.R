@@ -29,8 +29,8 @@
 #'
 #' The graph need not be a CPDAG: if the colliders contradict each other, it may have a directed cycle, and with
 #' `conservative`, `maj.rule` or `solve.confl` it may have too few arrows or bidirected edges. `print()` and `summary()`
-#' of the result say so, in the session that computed it; pcalg's object is the same. [cu_to_cpdag()] gives the CPDAG
-#' where a DAG extends the graph, and `u2pd = "retry"` a graph that a DAG extends.
+#' of the result say so, once the session has computed such a result; pcalg's object is the same. [cu_to_cpdag()] gives
+#' the CPDAG where a DAG extends the graph, and `u2pd = "retry"` a graph that a DAG extends.
 #'
 #' Ctrl-C is an ordinary R interrupt, as in [pcalg::pc()]: `tryCatch(..., interrupt = )` can handle it, `try()` does not
 #' stop it, and the R session continues.
@@ -57,6 +57,11 @@
 #'
 #' Codes that SPSS calls missing, in columns of package haven (`na_values`, `na_range`), count as NA in each data frame.
 #'
+#' @section Dependence of any form:
+#' `indepTest = "KCI"` is the kernel-based conditional independence test of Zhang, Peters, Janzing and Schoelkopf (2011),
+#' with the p-values of causal-learn and of CondIndTests. `suffStat` is a complete table of numbers, for up to some
+#' thousand rows: the time of a test grows with their square or cube.
+#'
 #' @section Memory:
 #' For p variables, `C`, the slot `pMax` and the list of lists in the slot `sepset` take 8 p^2 bytes each, 0.8 GB each
 #' for 10,000 variables, and the separating sets come on top. The computation takes about as much as one of them.
@@ -72,7 +77,7 @@
 #'   whose correlations the engine computes, or which holds categories. For another `indepTest`, whatever that
 #'   function expects.
 #' @param indepTest [pcalg::gaussCItest()], [pcalg::disCItest()] or [pcalg::binCItest()] (or the name of one as a
-#'   string), which the engines compute themselves, or a test of micd, see the section on them. Any other
+#'   string), which the engines compute themselves, or a test of micd or `"KCI"`, see the sections on them. Any other
 #'   function `indepTest(x, y, S, suffStat)` is called once per test: the answer is the same, at the speed of R. If it
 #'   has an attribute `"batch"`, that is called instead: a function of the same arguments for many tests at a time, with
 #'   vectors `x` and `y` and a matrix `S` of a row for each test, which returns their p-values. `indepTest` may be left
@@ -159,8 +164,7 @@ cu_pc <- function(suffStat, indepTest, alpha, labels, p, fixedGaps = NULL, fixed
     # pcalg's last resort before a random graph makes one without weights.
     fit <- as_pcalgo(plain, cl, if (plain$status == "forced") "none" else "double", sepset)
   }
-  remember(fit, plain$found, NULL, plain$untested, plain$note)
-  fit
+  with_evidence(fit, plain)
 }
 
 #' @rdname cu_pc
@@ -186,10 +190,7 @@ cu_skeleton <- function(suffStat, indepTest, alpha, labels, p, method = c("stabl
 
   expand <- wants_list(sepset, length(labels))
   plain <- transport("skeleton", suffStat, indepTest, alpha, labels, given, expand, known)
-  fit <- as_pcalgo(plain, cl, "integer", sepset)
-  before <- if (knows) list(options = c(known$options, oriented = FALSE), arrays = known$arrays)
-  remember(fit, NULL, before, plain$untested)
-  fit
+  with_evidence(as_pcalgo(plain, cl, "integer", sepset), plain)
 }
 
 # source("r_wrapper/R/cu_pc.R") needs no installation. All files of this folder are read into a separate environment,

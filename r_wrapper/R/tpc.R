@@ -58,8 +58,7 @@ cu_tpc <- function(suffStat, indepTest, alpha, labels, p, skel.method = c("stabl
     p <- length(labels)
     fit@graph <- methods::as(matrix(0, p, p, dimnames = list(labels, labels)), "graphNEL")
   }
-  remember(fit, NULL, known, plain$untested, plain$note)
-  fit
+  with_evidence(fit, plain)
 }
 
 # What is known before the tests: `options`, arguments of pycupc.pc(), and `arrays`, both as transport() sends them.

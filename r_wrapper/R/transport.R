@@ -92,9 +92,9 @@ shared <- function(frame, threads) {
 }
 
 # Runs `what` ("pc", "skeleton", "fci" or "rfci") in Python and returns plain R lists, in the form that pcalgo.R
-# describes; with `expand`, the element `sets` as well. `given`: see shared(); `more`: `options`, further arguments by
-# Python's names, and `arrays`, see check_known().
-transport <- function(what, suffStat, indepTest, alpha, labels, given, expand = FALSE, more = list()) {
+# describes; with `expand`, the element `sets` as well, with `keep` the element `evidence`. `given`: see shared();
+# `more`: `options`, further arguments by Python's names, and `arrays`, see check_known().
+transport <- function(what, suffStat, indepTest, alpha, labels, given, expand = FALSE, more = list(), keep = TRUE) {
   p <- length(labels)
   tabular <- is_table(suffStat, indepTest)
   by_default <- tabular && missing(indepTest)
@@ -117,7 +117,7 @@ transport <- function(what, suffStat, indepTest, alpha, labels, given, expand = 
   say_orders(labels, suffStat, test, given)
   batch <- attr(indepTest, "batch")
   flags <- list(pMax = check_flag(given$pMax, "pMax"), progress = as.logical(given$progress),
-    batch = is.function(batch))
+    batch = is.function(batch), evidence = keep)
   problem <- as_problem(labels, test, given, data, arguments)
   users <- if (flags$batch) function(x, y, S) batch(x, y, S, suffStat) else checked_test(indepTest, suffStat)
   compute(what, c(problem$options, flags), c(problem$arrays, more$arrays), reporter, users,
@@ -180,6 +180,7 @@ plain_answer <- function(reply, labels, expand, test) {
     answer <- c(answer, lapply(c(edge = "edge", pdsep = "pdsep", later = "later"), part, arrays = arrays),
       list(n.edgetestsPDSEP = arrays$n.edgetestsPDSEP, max.ordPDSEP = as.integer(reply$max_ord_pdsep)))
   }
+  answer$evidence <- arrays$evidence
   if (expand) answer$sets <- expand_sepset(answer)
   answer
 }
@@ -300,6 +301,8 @@ cu_plain <- function(what = c("pc", "skeleton"), suffStat, indepTest = "gaussCIt
   }
   given$u2pd <- match.arg(given$u2pd, c("relaxed", "retry"))
   check_orientation(given$u2pd, given$conservative, given$maj.rule, given$solve.confl)
-  if (missing(indepTest) && is_table(suffStat)) return(transport(what, suffStat, , alpha, labels, given))
-  transport(what, suffStat, indepTest, alpha, labels, given)
+  if (missing(indepTest) && is_table(suffStat)) {
+    return(transport(what, suffStat, , alpha, labels, given, keep = FALSE))
+  }
+  transport(what, suffStat, indepTest, alpha, labels, given, keep = FALSE)
 }

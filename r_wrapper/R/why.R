@@ -4,22 +4,25 @@
 #' or of its marks: the collider or the rule that set it. `as.data.frame()` lists all edges with their types, largest
 #' p-values and reasons.
 #'
-#' The object does not hold the reasons of its marks. They are found by orienting the skeleton again, and are missing
-#' where that does not give the graph of the object: with `u2pd = "rand"`, where tests of [cu_rfci()] removed edges
-#' while the rules set marks, and after the conservative or the majority rule, which [cu_tpc()] always uses, unless
-#' `suffStat` is given, since the tests of the rule are then made again. For the same reason, objects of pcalg and
-#' objects that were read from a file are explained, too. What [cu_tpc()], or [cu_skeleton()] with tiers, knew before
-#' its tests is not in its object and only known in the session that computed it.
+#' A result of this package keeps its evidence, also in files (`saveRDS()`): the tests that removed edges, what set the
+#' marks, the pairs that were not tested for lack of data (n is too small for the G^2 test, or too few rows have all its
+#' variables), and of up to 1,413 variables the correlations. Beyond, r needs `suffStat`. The evidence is the attribute
+#' `cu_evidence`; it is no part of what [all.equal()] compares, and `attr(fit, "cu_evidence") <- NULL` removes it.
 #'
-#' A pair may have been removed without a test, for lack of data: n is too small for the G^2 test, or too few rows have
-#' all its variables. The session that computed an object knows these pairs; for other objects `suffStat` is needed.
+#' An object of pcalg does not hold the reasons of its marks. They are found by orienting the skeleton again, and are
+#' missing where that does not give the graph of the object: with `u2pd = "rand"`, where tests of [pcalg::rfci()]
+#' removed edges while the rules set marks, and after the conservative or the majority rule, which `tpc::tpc()` always
+#' uses, unless `suffStat` is given, since the tests of the rule are then made again. Whether a pair was tested is known with
+#' `suffStat`, too.
 #'
 #' @param fit A result of [cu_pc()], [cu_skeleton()], [cu_tpc()], [cu_fci()] or [cu_rfci()], or of the same function of
 #'   pcalg.
 #' @param x,y Two variables, by position or by name. For `as.data.frame()`, `x` is the result, also of [cu_consensus()].
-#' @param suffStat The data that `fit` was computed from, in the form of the test in its call. With those of
-#'   [pcalg::gaussCItest()], the answer has the partial correlation and the cutoff of the test, too.
-#' @param alpha The significance level of `fit`. By default the number in its call, or 0.01 without one.
+#' @param suffStat The data that `fit` was computed from, in the form of the test in its call, where `fit` does not keep
+#'   what is asked for. With those of [pcalg::gaussCItest()], the answer has the partial correlation and the cutoff of
+#'   the test, too.
+#' @param alpha The significance level of `fit`. By default the level that it keeps, else the number in its call, or
+#'   0.01 without one.
 #' @return `cu_why()`: a list of class `cu_why`, which prints as a sentence, its `text`, with the elements
 #'   * `x`, `y`: the variables, in the order of the deciding test;
 #'   * `status`: `"removed"`, `"kept"`, `"gap"` (excluded by `fixedGaps`) or `"fixed"` (required by `fixedEdges`);
@@ -37,6 +40,8 @@
 #'   * `type`: `"directed"`, `"undirected"` or `"bidirected"`; of a PAG also `"partially directed"` (`o->`),
 #'     `"nondirected"` (`o-o`) or `"partially undirected"` (`o--`);
 #'   * `pMax`: the largest p-value of its tests, NA if the object has none;
+#'   * `r`: the correlation of its ends, given nothing, which shows its sign and strength; NA for tests without
+#'     correlations, and where neither the object nor `suffStat` has them;
 #'   * `set_by`: what set the arrow: `collider`, or `R1`, `R2` or `R3` for a rule, and the variables that took part; ""
 #'     if the edge has no arrow or the reason is not known. Of a PAG this is about the mark at `to`, and the column
 #'     `from_set_by` about that at `from`; `edge` has both marks, such as `o->`.
@@ -61,7 +66,7 @@ cu_why <- function(fit, x, y, suffStat = NULL, alpha = NULL) {
   answer <- explain(fit, suffStat, alpha, question = "why", x = x, y = y)
   found <- answer$why
   for (name in c("S", "arrow")) if (!is.null(found[[name]])) found[[name]] <- as.character(unlist(found[[name]]))
-  unsure <- is.null(suffStat) && is.null(found$needed) && is.null(remembered(fit, "untested")) &&
+  unsure <- is.null(suffStat) && is.null(found$needed) && is.null(attr(fit, "cu_evidence")) &&
     test_in_call(fit, suffStat) != "gaussCItest"
   if (identical(found$status, "removed") && unsure && isTRUE(found$p == 1)) {
     answer$text <- paste0(answer$text, "; or not tested for lack of data, where p is 1, too: `suffStat` decides which")
@@ -81,13 +86,11 @@ print.cu_why <- function(x, ...) {
 #' @export
 as.data.frame.pcAlgo <- function(x, row.names = NULL, optional = FALSE, suffStat = NULL, alpha = NULL, ...) {
   answer <- explain(x, suffStat, alpha, question = "edges")
-  labels <- names_in(x)
-  columns <- c("from", "edge", "to", "type", "pMax", "set_by", "from_set_by")
-  found <- c(
-    list(from = labels[answer$arrays$from], to = labels[answer$arrays$to], pMax = answer$arrays$pMax),
-    lapply(answer[intersect(columns, names(answer))], as.character)
-  )
-  data.frame(found[intersect(columns, names(found))])
+  columns <- unlist(answer$columns)
+  known <- function(numbers) replace(numbers, is.nan(numbers), NA)
+  data.frame(sapply(columns, function(name) {
+    if (is.null(answer$arrays[[name]])) as.character(answer[[name]]) else known(answer$arrays[[name]])
+  }, simplify = FALSE))
 }
 
 #' @rdname cu_why
@@ -96,12 +99,11 @@ as.data.frame.fciAlgo <- as.data.frame.pcAlgo
 
 # Python's answer to a question about the edges of a pcAlgo or fciAlgo.
 explain <- function(fit, suffStat, alpha, ...) {
-  if (!is.null(alpha)) check_share(alpha, "alpha")
-  if (is.null(alpha)) alpha <- if (is.null(fit@call$alpha)) 0.01 else if (is.numeric(fit@call$alpha)) fit@call$alpha
-  plain <- plain_fit(fit, remembered(fit))
+  given <- !is.null(alpha)
+  if (given) check_share(alpha, "alpha")
+  if (!given) alpha <- if (is.null(fit@call$alpha)) 0.01 else if (is.numeric(fit@call$alpha)) fit@call$alpha
+  plain <- plain_fit(fit)
   data <- if (!is.null(suffStat)) data_of_result(fit, suffStat)
-  before <- remembered(fit, "before")
-  untested <- if (is.null(data)) remembered(fit, "untested")
   if (methods::is(fit, "fciAlgo")) {
     jci <- in_call(fit, "jci")
     more <- list(known = !uses_rule(as.list(fit@call)), rules = as.list(in_call(fit, "rules")),
@@ -109,8 +111,8 @@ explain <- function(fit, suffStat, alpha, ...) {
   } else {
     more <- list(known = length(fit@sepset) > 0L || !is.null(attr(fit, "cu_sepset")))
   }
-  options <- c(a = plain$options, list(alpha = alpha, before = before$options, ...), more, data$options)
-  compute("explain", options, c(a = plain$arrays, before$arrays, data$arrays, untested = untested))
+  options <- c(a = plain$options, list(alpha = alpha, alpha_given = given, ...), more, data$options)
+  compute("explain", options, c(a = plain$arrays, data$arrays))
 }
 
 # `suffStat` of cu_why() as `options` and `arrays` for Python: the data of the test that the call of `fit` names; where

@@ -13,13 +13,14 @@ import pandas as pd
 import pytest
 from checkpoint_runs import ROWS, X, assert_same, cut_off, in_parts, run
 from common import ROOT, SUPPORT, refused
+from one_item import one_at_a_time
 from stability_data import discrete
 
 import pycupc
 from pycupc.algorithm import level_checkpoint as kept
 from pycupc.algorithm.level_checkpoint import Checkpoint
 from pycupc.discrete import disCItest
-from pycupc.engines.cpu import gaussian, level0_sieve, setwise_levels, threads, tuning
+from pycupc.engines.cpu import gaussian, level0_sieve, plain_walk, setwise_levels, threads, tuning
 from pycupc.engines.protocol import EngineError
 from pycupc.independence.gaussian.correlation import correlation
 
@@ -43,13 +44,34 @@ def test_resumes_after_every_level(options, tmp_path, monkeypatch):
     assert_same(run(tmp_path / "1", **options), want)  # nothing is left to run
 
 
-def one_task_after_the_other(tasks, n_threads, tests, progress):
-    """As `threads.run`; progress is reported after every task."""
-    state = np.zeros(4, dtype=np.int64)
-    for task in tasks:
-        progress.tests += task(state)
-        progress.report(progress.tests)
-    return int(state[threads.DOUBTFUL])
+def one_item_after_the_other(patch):
+    """One thread for all work; progress is reported after every item."""
+    progress = []
+
+    def run_alone(work, n_threads, tests, own=None):
+        state = threads.new_state()[0]
+        progress.append(own)
+        try:
+            work(state)
+        finally:
+            progress.pop()
+        return int(state[threads.DOUBTFUL])
+
+    def report():
+        if progress[-1:] not in ([], [None]):
+            progress[-1].report(0)
+
+    def drawn(tasks):
+        def work(state):
+            for task in tasks:
+                task(state)
+                report()
+
+        return work
+
+    patch.setattr(threads, "run", run_alone)
+    patch.setattr(setwise_levels, "drawing", drawn)
+    one_at_a_time(patch, report)
 
 
 @pytest.mark.parametrize("case", ["dense", "rows", "pruned", "discrete"])
@@ -58,6 +80,7 @@ def test_tests_of_a_level_are_not_made_again(case, tmp_path, monkeypatch):
     options, want = CASES[case], run(**CASES[case])
     for module, name, few in (
         (gaussian, "TASK_TESTS", 20),
+        (plain_walk, "TASK_TESTS", 20),
         (setwise_levels, "PAIRS_AT_ONCE", 2),
         (tuning, "WALKED_TESTS", 20),
     ):
@@ -66,7 +89,7 @@ def test_tests_of_a_level_are_not_made_again(case, tmp_path, monkeypatch):
     calls, begun = [], []
     begin, keep_some = Checkpoint.begin, Checkpoint.keep_some
     with monkeypatch.context() as patch:
-        patch.setattr(threads, "run", one_task_after_the_other)
+        one_item_after_the_other(patch)
         patch.setattr(Checkpoint, "keep_some", lambda self, *args: (calls.append(args[0]), keep_some(self, *args)))
         assert_same(run(tmp_path / "all", **options), want)
 
@@ -79,7 +102,7 @@ def test_tests_of_a_level_are_not_made_again(case, tmp_path, monkeypatch):
     for after in range(2, len(calls), len(calls) // 6):
         folder = tmp_path / str(after)
         with monkeypatch.context() as patch:
-            patch.setattr(threads, "run", one_task_after_the_other)
+            one_item_after_the_other(patch)
             cut_off(monkeypatch, "keep_some", after, folder, **options)
         assert len(list(folder.glob("level-*-part.npz"))) == 1
         begun.clear()

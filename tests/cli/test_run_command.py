@@ -281,7 +281,7 @@ WRONG = [
     ("run d.csv --format x", cli.USAGE, "there is no option --format; see pycupc run --help"),
     ("run d.csv -alpha 0.05", cli.USAGE, "there is no option -alpha: did you mean --alpha?"),
     ("run d.csv --zzz", cli.USAGE, "there is no option --zzz; see pycupc run --help"),
-    ("run d.csv --test gausss", cli.USAGE, "or mixed, got 'gausss': did you mean gaussian?"),
+    ("run d.csv --test gausss", cli.USAGE, "mixed or kci, got 'gausss': did you mean gaussian?"),
     ("run d.csv --correlation sperman", cli.USAGE, "got 'sperman': did you mean spearman?"),
     ("run d.csv --missing droprows", cli.USAGE, "got 'droprows': did you mean drop-rows?"),
     ("run d.csv --plot pgn", cli.USAGE, "expected png, svg, pdf or none, got 'pgn': did you mean png?"),

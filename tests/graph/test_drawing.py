@@ -1,5 +1,7 @@
 """Plots: boxes do not overlap, arrows end at the right box, files are reproducible; thousands of lines and dots."""
 
+import shutil
+import subprocess
 from itertools import combinations
 
 import numpy as np
@@ -11,9 +13,11 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import LineCollection, PathCollection
 from matplotlib.figure import Figure
 
-from pycupc.graph.drawing import describe, draw, labelled, network, plot, save
+from pycupc.graph.drawing import describe, draw, network, plot, save, shapes, tikz_of
 from pycupc.graph.drawing.layout import layout
+from pycupc.graph.drawing.modules import modules_of
 from pycupc.graph.drawing.network import place_dots
+from pycupc.graph.drawing.routes import Routes
 from pycupc.graph.sparse import ARROW, TAIL, SparseGraph
 
 
@@ -78,21 +82,73 @@ def test_an_undirected_edge_does_not_run_through_the_boxes_of_its_rank():
     assert (xy[tail[:3], 1] > xy[head[:3], 1]).all()
 
 
-def curve(u, v, xy, sizes):
-    """Points of the drawn curve of an edge."""
-    return labelled._points(xy[u], xy[v], labelled._bend(u, v, xy, sizes), np.linspace(0, 1, 50))
+def finely(line):
+    """Points on a line, at most a hundredth of it apart."""
+    return np.concatenate([line[:-1] + (line[1:] - line[:-1]) * k / 20 for k in range(20)])
+
+
+def crossed_boxes(graph, xy, sizes):
+    """The edges that run through the box of another variable."""
+    routes, found = Routes(xy, sizes), []
+    tail, head, _ = graph.edge_list()
+    for u, v in zip(tail.tolist(), head.tolist(), strict=True):
+        points = finely(routes.curve(u, v))
+        inside = (np.abs(points[:, None] - xy) < sizes / 2).all(axis=2).any(axis=0)
+        inside[[u, v]] = False
+        found += [(u, v, w) for w in np.flatnonzero(inside).tolist()]
+    return found
+
+
+@pytest.mark.parametrize(("p", "edges"), [(12, 20), (30, 60), (60, 60), (60, 180)])
+def test_no_edge_crosses_the_name_of_another_variable(p, edges):
+    graph = random_graph(p, edges, p)
+    sizes = np.column_stack([np.random.default_rng(p).uniform(0.5, 2.2, p), np.full(p, 0.27)])
+    assert crossed_boxes(graph, layout(graph, sizes), sizes) == []
 
 
 def test_edges_bend_around_boxes_and_stay_within_the_picture():
     xy, sizes = np.array([(0, 3), (-0.3, 2), (0.6, 1), (0, 0.0), (-3, 0), (3, 3)]), np.tile([1.0, 0.3], (6, 1))
-    around = curve(0, 3, xy, sizes)  # left of one box and right of the other
+    around = Routes(xy, sizes).curve(0, 3)  # left of one box and right of the other
     assert not ((np.abs(around[:, None] - xy[1:3]) < sizes[1:3] / 2).all(axis=2)).any()
     tail, head = acyclic(60, 180, 3)
     sizes = np.tile([0.8, 0.27], (60, 1))
     xy = layout_of(tail, head, np.ones(180, bool), sizes)
-    ends = np.concatenate([curve(u, v, xy, sizes) for u, v in zip(tail, head, strict=True)])
+    routes = Routes(xy, sizes)
+    ends = np.concatenate([routes.curve(u, v) for u, v in zip(tail, head, strict=True)])
     assert (ends >= (xy - sizes / 2).min(axis=0) - 0.15).all()
     assert (ends <= (xy + sizes / 2).max(axis=0) + 0.15).all()
+
+
+def test_where_no_curve_is_free_an_edge_goes_around_the_corners_of_boxes():
+    wall = [(x, 1.0) for x in (-2.4, -1.2, 0.0, 1.2, 2.4)]  # without a gap
+    xy = np.array([(0, 2), (0, 0.0), *wall])
+    sizes = np.tile([1.2, 0.3], (len(xy), 1))
+    routes = Routes(xy, sizes)
+    assert routes._bend(0, 1) is None
+    points = finely(routes.curve(0, 1))
+    assert not ((np.abs(points[:, None] - xy[2:]) < sizes[2:] / 2).all(axis=2)).any()
+    assert distance(points[0], (xy[0] - sizes[0] / 2, xy[0] + sizes[0] / 2)) < 0.04
+    assert distance(points[-1], (xy[1] - sizes[1] / 2, xy[1] + sizes[1] / 2)) < 0.04
+
+
+def test_small_components_lie_in_the_gaps_beside_large_ones_and_none_overlap():
+    tail = np.array([0, 0, 0, 0, 1, 6, 7, 9])  # a tree that is wide above and narrow below, and two small components
+    head = np.array([1, 2, 3, 4, 5, 7, 8, 10])
+    sizes = np.tile([1.0, 0.27], (11, 1))
+    xy = layout_of(tail, head, np.ones(8, bool), sizes)
+    assert np.ptp(xy[:, 1]) < 3.6  # in rows they took 4.6
+    overlap = ((sizes[:, None] + sizes[None]) / 2 - np.abs(xy[:, None] - xy[None]) > 1e-6).all(axis=2)
+    assert not (overlap & ~np.eye(11, dtype=bool)).any()
+
+
+def test_variables_without_an_edge_are_named_in_a_line_of_text():
+    g = np.zeros((5, 5), np.int8)
+    g[0, 1] = 1
+    ax = drawn(SparseGraph.from_dense(g), ["a", "b", "alone", "$x", "last"])
+    assert {"a", "b", "without an edge: alone, $x, last"} <= {t.get_text() for t in ax.texts}
+    assert set(boxes_of(ax)) == {"a", "b"}
+    ax = drawn(SparseGraph.from_dense(g), ["a", "b", "alone", "c", "d"], around="alone")
+    assert set(boxes_of(ax)) == {"alone"}  # which is highlighted
 
 
 def test_one_arrow_of_a_cycle_points_up():
@@ -338,6 +394,20 @@ def test_no_label_covers_an_arrowhead(p, edges):
     assert not covered.any()
 
 
+@pytest.mark.parametrize(("p", "edges"), [(61, 60), (120, 150), (300, 320)])
+def test_lines_cover_no_letters_of_the_names_of_dots(p, edges):
+    ax = drawn(random_graph(p, edges, p), [f"variable {i}" for i in range(p)])
+    lines = [c for c in ax.collections if type(c) is LineCollection]
+    names = [t for t in ax.texts if t.get_text().startswith("variable ")]
+    ends = np.concatenate([np.array(c.get_segments()) for c in lines if len(c.get_segments())])
+    renderer, back = FigureCanvasAgg(ax.figure).get_renderer(), ax.transData.inverted()
+    crossed = [network.crossed(*back.transform(t.get_window_extent(renderer).get_points()), ends).any() for t in names]
+    assert np.mean(crossed) < 0.4  # most names lie where there is no line; behind the others the lines are interrupted
+    for name in names:
+        assert name.get_bbox_patch().get_facecolor() == (1, 1, 1, 1)
+        assert name.get_zorder() > max(c.get_zorder() for c in ax.collections)
+
+
 def test_lines_end_where_dots_and_arrowheads_cover_them():
     start, end = np.zeros((4, 2)), np.array([(3.0, 4.0), (0.3, 0.4), (0.03, 0.04), (0.0, 0.0)])
     lines = network._between_dots(start, end, np.full(4, 0.1), np.full(4, 0.2))
@@ -410,6 +480,182 @@ def test_vector_files_keep_their_lines(tmp_path):
     text = (tmp_path / "g.svg").read_text(encoding="utf-8")
     assert "<image" not in text
     assert text.count('clip-path="url(') >= len(graph)
+
+
+def four():
+    """a --> b --> c, a --- d, and e without an edge."""
+    g = np.zeros((5, 5), np.int8)
+    g[0, 1] = g[1, 2] = g[0, 3] = g[3, 0] = 1
+    return SparseGraph.from_dense(g), list("abcde")
+
+
+def test_groups_differ_in_colour_and_form_and_are_named():
+    graph, labels = four()
+    ax = drawn(graph, labels, groups={"first": ["a", "b"], "second": ["c"]})
+    fills = {tuple(patch.get_facecolor()): type(patch.get_path()) for patch in ax.patches}
+    assert len(fills) == 3  # two groups, and d, which has none
+    assert {"first", "second"} <= {t.get_text() for t in ax.texts}
+    assert not {"first", "second"} & {
+        t.get_text() for t in drawn(graph, labels, groups=["first"] * 4 + [None], legend=False).texts
+    }
+    vertices = {len(patch.get_path().vertices) for patch in drawn(graph, labels, groups=list("wxyz") + [None]).patches}
+    assert len(vertices) > 1  # the fourth has its corners cut off
+    large = random_graph(90, 120, 4)
+    ax = drawn(large, groups=[str(i % 3) for i in range(90)])
+    dots = [c for c in ax.collections if type(c) is PathCollection and not is_of_arrowheads(c) and c.get_zorder() == 3]
+    assert len({len(c.get_paths()[0].vertices) for c in dots}) >= 2
+    assert len({tuple(c.get_facecolor()[0]) for c in dots}) == 3
+
+
+def test_tiers_are_rows_the_earliest_above():
+    graph, labels = random_graph(20, 30, 1), [f"v{i}" for i in range(20)]
+    tier = np.arange(20) % 3
+    ax = drawn(graph, labels, tiers=tier)
+    at = {t.get_text(): t.get_position()[1] for t in ax.texts if t.get_text() in labels}
+    rows = [[at[f"v{i}"] for i in range(20) if tier[i] == k and f"v{i}" in at] for k in range(3)]
+    assert min(rows[0]) > max(rows[1]) > min(rows[1]) > max(rows[2])
+    assert {"tier 1", "tier 2", "tier 3"} <= {t.get_text() for t in ax.texts}
+    by_lists = drawn(graph, labels, tiers=[[labels[i] for i in range(20) if tier[i] == k] for k in range(3)])
+    assert {t.get_text(): t.get_position()[1] for t in by_lists.texts if t.get_text() in labels} == at
+
+
+def test_paths_are_highlighted():
+    graph, labels = four()
+    ax = drawn(graph, labels, paths=[["a", "b", "c"]])
+    halos = [c for c in ax.collections if isinstance(c, LineCollection) and c.get_zorder() == 0.5]
+    assert sum(len(c.get_segments()) for c in halos) == 2
+    assert halos[0].get_linewidth()[0] > 4
+
+
+def test_a_picture_without_title_and_legend_of_a_given_size():
+    graph, labels = four()
+    ax = drawn(graph, labels, title=False, legend=False, figsize=(3.5, 2.5))
+    assert tuple(ax.figure.get_size_inches()) == (3.5, 2.5)
+    assert {t.get_text() for t in ax.texts} == {*"abcd", "without an edge: e"}
+    larger = drawn(graph, labels, figsize=(7, 5))
+    size = {t.get_text(): t.get_fontsize() for t in larger.texts}
+    assert size["a"] > next(t.get_fontsize() for t in ax.texts if t.get_text() == "a")
+    figure = Figure(figsize=(8, 4))
+    with pytest.raises(ValueError, match="figsize is the size of a new figure: leave out ax"):
+        plot(graph, labels, ax=figure.add_subplot(1, 2, 1), figsize=(3, 3))
+
+
+def test_a_subplot_takes_the_shape_in_which_the_text_is_largest():
+    graph, labels = random_graph(30, 40, 3), [f"variable {i}" for i in range(30)]
+    figure = Figure(figsize=(12, 6))
+    first, second = (plot(graph, labels, ax=figure.add_subplot(1, 2, k + 1)) for k in (0, 1))
+    assert first.texts[0].get_fontsize() == second.texts[0].get_fontsize() > 3.8
+    wide = (np.ptp(first.get_xlim()) / np.ptp(first.get_ylim()), 12 * first.get_position().width)
+    assert wide[0] == pytest.approx(wide[1] / (6 * first.get_position().height))  # the drawing fills the axes
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"groups": {"x": ["q"]}}, "groups: there is no variable 'q'"),
+        ({"groups": {"x": ["a"], "y": ["a"]}}, "groups must not share a variable, got 'a' in 'y' again"),
+        ({"groups": ["x"]}, "a sequence of 5 names, one for each variable .* got list of length 1"),
+        ({"groups": "abcde"}, "groups must map names to variables, .* got str"),
+        ({"tiers": [1, 2]}, "tiers must have a number for each of the 5 variables, got 2"),
+        ({"paths": [["a", "c"]]}, "paths must follow edges, got 'a' and 'c', which are not adjacent"),
+        ({"paths": ["ab"]}, "paths must be a sequence of paths"),
+        ({"title": True}, "title must be a text, None for the usual one or False for none"),
+        ({"figsize": (0, 1)}, "figsize must be a width and a height in inches"),
+    ],
+)
+def test_wrong_options_of_a_picture_are_refused(options, text):
+    graph, labels = four()
+    with pytest.raises(ValueError, match=text):
+        drawn(graph, labels, **options)
+
+
+def test_options_that_a_large_picture_cannot_show_are_refused():
+    graph = random_graph(90, 120, 4)
+    with pytest.raises(ValueError, match="tiers are drawn as rows of at most 60 variables, got 90"):
+        drawn(graph, tiers=[0] * 90)
+    chain = SparseGraph.undirected(3_500, np.arange(3_499), np.arange(1, 3_500))
+    with pytest.raises(ValueError, match="groups and paths are drawn of at most 3,000 variables"):
+        drawn(chain, paths=[[0, 1]])
+
+
+def test_modules_of_a_large_graph_lie_apart_and_their_hubs_are_named():
+    rng = np.random.default_rng(2)
+    hub, low, high = [40 * k for k in range(16)], [], []
+    for h in hub:
+        low += [h] * 39 + rng.integers(h, h + 40, 30).tolist()
+        high += [*range(h + 1, h + 40), *rng.integers(h, h + 40, 30).tolist()]
+    low += hub[:-1]
+    high += [h + 1 for h in hub[1:]]
+    pairs = np.unique(np.sort(np.column_stack([low, high]), axis=1), axis=0)
+    pairs = pairs[pairs[:, 0] < pairs[:, 1]]
+    graph = SparseGraph.undirected(640, *pairs.T)
+    module = modules_of(graph)
+    assert len(np.unique(module)) == 16
+    assert all(len(set(module[h : h + 40].tolist())) == 1 for h in hub)
+    ax = drawn(graph)
+    assert {f"v{h}" for h in hub} <= {t.get_text() for t in ax.texts}
+    assert any("areas: modules" in t.get_text() for t in ax.texts)
+    xy, _ = place_dots(graph, module)
+    centre = np.array([xy[h : h + 40].mean(axis=0) for h in hub])
+    nearest = np.linalg.norm(xy[:, None] - centre, axis=2).argmin(axis=1)
+    assert (nearest == np.arange(640) // 40).mean() > 0.97
+    assert modules_of(random_graph(700, 3_500, 1)) is None  # without structure there are none
+
+
+def test_tikz_has_every_variable_edge_and_option(tmp_path):
+    graph, labels = four()
+    labels[0] = "a_1 & 50% {x}"
+    text = tikz_of(graph, labels, groups={"first": ["b"]}, paths=[[labels[0], "b"]])
+    assert r"{a\_1 \& 50\% \{x\}};" in text
+    assert text.count(r"\node[named") == 4
+    assert r"\draw[directed, on path] (v0) -- (v1);" in text
+    assert text.count(r"\draw[") == 3
+    assert "directed/.style={-{Stealth[length=2.6mm,width=2mm]}" in text
+    assert "dashed" in text.partition("undirected/.style")[2].partition("\n")[0]
+    assert "group1/.style" in text
+    assert "without an edge: e" in text
+    save(graph, labels, tmp_path / "g.tikz", tmp_path / "g.svg", groups={"first": ["b"]}, paths=[[labels[0], "b"]])
+    assert (tmp_path / "g.tikz").read_text("utf-8") == text
+    assert (tmp_path / "g.svg").exists()
+    assert {line.count("{") - line.count("}") for line in text.splitlines()} == {0}
+    dense = random_graph(60, 180, 60)
+    curves = tikz_of(dense, [f"v{i}" for i in range(60)])
+    assert curves.count(r"\draw[") == 180
+    assert curves.count(".. controls") > 20
+    assert "rounded corners=2mm] (v" in curves  # ways around boxes
+    with pytest.raises(ValueError, match="TikZ holds at most 60 variables with an edge and 180 edges, got 61 and 60"):
+        tikz_of(arrows(61, np.arange(60), np.arange(1, 61)), [f"v{i}" for i in range(61)])
+    circles = tikz_of(SparseGraph.from_amat_pag(np.array([[0, 2], [1, 0]])), ["x", "y"])
+    assert "{Circle[open,length=2mm]}-{Stealth[length=2.6mm,width=2mm]}" in circles
+
+
+@pytest.mark.parametrize(("p", "edges"), [(12, 20), (90, 120), (400, 500)])
+def test_shapes_for_other_programs_are_those_of_the_picture(p, edges):
+    graph = random_graph(p, edges, p)
+    found = shapes(graph, [f"v{i}" for i in range(p)], groups=["x"] * p)
+    texts, numbers = found.texts, found.numbers
+    drawn_there = int((graph.degrees() > 0).sum())
+    assert texts["form"] == ("boxes" if p == 12 else "dots")
+    assert len(texts["names"]) == len(numbers["x"]) == len(texts["fill"]) == drawn_there
+    assert sum(map(bool, texts["names"])) == (24 if p == 400 else drawn_there)
+    assert len(texts["alone"]) == p - drawn_there
+    assert numbers["points"].size == 2 * numbers["length"].sum()
+    assert len(numbers["length"]) == len(numbers["head_mark"]) == len(texts["colours"]) == len(graph)
+    assert texts["groups"] == ["x"]
+    with pytest.raises(ValueError, match="a picture holds at most 3,000 variables and 9,000 edges"):
+        shapes(arrows(3_500, np.arange(3_499), np.arange(1, 3_500)), [f"v{i}" for i in range(3_500)])
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
+def test_latex_reads_it(tmp_path):
+    labels = [r"a_1 & 50% {x} ~^ \\", *(f"v{i}" for i in range(1, 30))]
+    groups = [f"group & {i % 5}" for i in range(30)]
+    picture = tikz_of(random_graph(30, 50, 3), labels, groups=groups, paths=[])
+    start = r"\documentclass{article}\usepackage{tikz}\usetikzlibrary{arrows.meta,shapes.misc}\begin{document}"
+    (tmp_path / "g.tex").write_text(start + "\n" + picture + r"\end{document}", "utf-8")
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "g.tex"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stdout[-600:]
 
 
 def test_components_of_any_size_of_a_large_graph_are_placed_without_overlaps():

@@ -210,7 +210,8 @@ def test_a_notebook_shows_the_page_below_the_cell(fit, tmp_path, monkeypatch):
     assert shown.path is None
     assert repr(shown) == "<Explorer>"
     frame = re.fullmatch(
-        r'<iframe srcdoc="([^"]*)" sandbox="allow-scripts allow-modals" .*</iframe>', shown._repr_html_()
+        r'<iframe srcdoc="([^"]*)" sandbox="allow-scripts allow-modals allow-downloads" .*</iframe>',
+        shown._repr_html_(),
     )
     assert data_of(html.unescape(frame[1]))["nodes"] == P
     shown = fit.explore(tmp_path / "graph.html")
@@ -248,3 +249,34 @@ def test_run_writes_the_page_and_plot_draws_a_neighbourhood(here, capsys):
     assert cli.main(["plot", "results", "--radius", "1"]) == cli.USAGE
     assert "--radius goes with --around" in capsys.readouterr().err
     assert cli.main(["plot", "nothing"]) == cli.DATA
+
+
+def test_the_command_line_has_the_options_of_pictures(here, capsys):
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    names = ["radius_mean", "perimeter_mean"]
+    (here / "groups.csv").write_text("variable,group\n" + "".join(f"{name},size\n" for name in names), "utf-8")
+    run = ["run", "--example", "--out", "results", "--quiet", "--plot", "svg"]
+    assert cli.main([*run, "--groups", "groups.csv", "--no-title", "--no-legend", "--figsize", "8", "6"]) == cli.OK
+    text = (here / "results" / "graph.svg").read_text("utf-8")
+    assert "#0072b2" in text
+    assert "directed" not in text
+    assert 'width="576pt" height="432pt"' in text
+    plot = ["plot", "results", "--out", "a.svg"]
+    assert cli.main([*plot, "--groups", "groups.csv", "--path", *names]) == cli.OK
+    text = (here / "a.svg").read_text("utf-8")
+    assert "size" in text
+    assert "#f2c14e" in text  # the path
+    assert cli.main(["plot", "results", "--out", "a.tikz"]) == cli.OK
+    assert "begin{tikzpicture}" in (here / "a.tikz").read_text("utf-8")
+    (here / "tiers.txt").write_text("/knowledge\naddtemporal\n1 *_mean\n2 *_se\n3 *_worst\n", "utf-8")
+    assert cli.main([*plot, "--tiers", "tiers.txt"]) == cli.OK
+    assert "tier 3" in (here / "a.svg").read_text("utf-8")
+    (here / "groups.csv").write_text("radius,size\n", "utf-8")
+    capsys.readouterr()
+    assert cli.main([*run, "--force", "--groups", "groups.csv"]) == cli.DATA
+    assert "groups.csv, line 1: there is no variable 'radius'" in capsys.readouterr().err
+    assert cli.main(["plot", "results", "--out", "a.html", "--no-title"]) == cli.USAGE
+    assert "--no-title is of pictures, not of the explorer" in capsys.readouterr().err
+    assert cli.main([*plot, "--path", "radius_mean", "texture_mean"]) == cli.DATA
+    assert "not adjacent" in capsys.readouterr().err
+    assert cli.main([*plot, "--figsize", "0", "3"]) == cli.USAGE

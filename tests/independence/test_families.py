@@ -169,7 +169,11 @@ def test_the_command_line_makes_the_same_choice(case, capsys):
 
 
 REFUSED = {
-    "no such test": (NUMBERS, {"test": "gauss"}, "test must be one of 'auto', 'gaussian', 'discrete', 'mixed', got"),
+    "no such test": (
+        NUMBERS,
+        {"test": "gauss"},
+        "test must be one of 'auto', 'gaussian', 'discrete', 'mixed', 'kci', got",
+    ),
     "no such measure": (NUMBERS, {"correlation": "phi"}, "correlation must be one of .*, got 'phi'"),
     "measure of categories": (TEXTS, DISCRETE | LATENT, "correlation goes with the Gaussian test only"),
     "no such way": (gaps(NUMBERS), {"missing": "mean"}, "missing must be .*, got 'mean'"),
@@ -198,7 +202,7 @@ def test_refused(name):
 
 
 def test_each_family_can_be_asked_for_or_follows_from_the_table():
-    assert [*WORDS] == ["gaussian", "discrete", "mixed"]
+    assert [*WORDS] == ["gaussian", "discrete", "mixed", "kci"]
     assert all(family.word or set(family.under) <= {*WORDS} for family in FAMILIES)
     assert all(family.choice is not None for family in FAMILIES)
 

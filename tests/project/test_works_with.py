@@ -13,7 +13,7 @@ import pytest
 import pycupc
 from pycupc import cli
 from pycupc.discrete import DiscreteSuffStat, disCItest
-from pycupc.engines.gpu.families import SET_BY_SET
+from pycupc.engines.gpu.families import BY_ROUNDS, SET_BY_SET
 from pycupc.engines.protocol import EngineError
 from pycupc.independence.families import EVERY
 
@@ -67,7 +67,7 @@ def example_data():
 
 
 DATA = example_data()
-_CLASSES = ("SuffStat", "MixedTable", "MixedImputation", "MultipleImputation", "IncompleteTable", "RCoT")
+_CLASSES = ("SuffStat", "MixedTable", "MixedImputation", "MultipleImputation", "IncompleteTable", "KCI", "RCoT")
 NAMES = {name: getattr(pycupc, name) for name in (*_CLASSES, "mixCItwd")}
 NAMES |= {"DiscreteSuffStat": DiscreteSuffStat, "disCItest": disCItest, "own": own, **DATA}
 
@@ -175,7 +175,7 @@ def test_the_column_of_the_gpu(family, kind):
     """The engine on the GPU has kernels for a test exactly where the page says so, without a GPU too."""
     works = page.PYTHON["GPU"](family, kind)
     for test in family.tests:
-        has_kernels = test.has_r or issubclass(test, tuple(SET_BY_SET))
+        has_kernels = test.has_r or issubclass(test, (*SET_BY_SET, *BY_ROUNDS))
         assert ("gpu" in test.engines) == has_kernels
         assert (works is True) == has_kernels
 

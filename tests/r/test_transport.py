@@ -25,7 +25,14 @@ def vectors(monkeypatch):
 
 def options(**changed):
     arguments = {"alpha": 0.05, "numCores": 1, "engine": "cpu"}
-    given = {"labels": list("abcdef"), "progress": False, "pMax": True, "test": "gaussCItest", "n": 100}
+    given = {
+        "labels": list("abcdef"),
+        "progress": False,
+        "pMax": True,
+        "evidence": True,
+        "test": "gaussCItest",
+        "n": 100,
+    }
     return given | {"arguments": arguments} | changed
 
 

@@ -58,7 +58,7 @@ def test_attributes_of_the_skeleton_and_of_the_later_tests(fit, removed):
 
 def test_edges_have_the_reason_of_each_mark(fit):
     table = fit.edges()
-    assert [*table] == ["from", "to", "type", "pMax", "set_by", "from_set_by"]
+    assert [*table] == ["from", "to", "type", "pMax", "r", "set_by", "from_set_by"]
     amat = fit.amat_pag()
     for row in table.itertuples():
         i, j = fit.index(row[1]), fit.index(row[2])

@@ -12,10 +12,12 @@ from hypothesis import strategies as st
 
 import pycupc
 from pycupc import PcAlgo, SuffStat
+from pycupc.discrete import DiscreteSuffStat, disCItest
 from pycupc.graph.sepset import SepSets
 from pycupc.graph.sparse import SparseGraph, symbol
-from pycupc.results import npz
-from pycupc.results.facts_in_texts import NEW_FACTS, method_in_call
+from pycupc.results import npz, serialisation
+from pycupc.results.facts_in_texts import method_in_call
+from pycupc.results.schema import NEW_FACTS
 from pycupc.results.serialisation import only_stored_cells
 from pycupc.system import machine
 
@@ -133,8 +135,8 @@ def test_a_file_of_0_2_0_has_the_facts_that_stood_in_its_texts(tmp_path):
         data = rng.standard_normal((40, 18)) @ rng.standard_normal((18, 18))
         fits = [pycupc.pc(data, alpha=0.2, u2pd=u2pd, random_state=0) for u2pd in ("relaxed", "rand", "retry")]
         for fit in (*fits, pycupc.skeleton(data, engine="reference")):
-            meta = {name: value for name, value in fit.meta().items() if name not in NEW_FACTS}
-            npz.write(tmp_path / "fit.npz", meta, fit.to_arrays())
+            meta, arrays = fit.contents()
+            npz.write(tmp_path / "fit.npz", {name: meta[name] for name in meta if name not in NEW_FACTS}, arrays)
             loaded = pycupc.PcAlgo.load(tmp_path / "fit.npz")
             assert [getattr(loaded, name) for name in NEW_FACTS] == [getattr(fit, name) for name in NEW_FACTS]
             seen.add(fit.orientation)
@@ -290,3 +292,68 @@ def test_a_file_of_another_class_names_the_classes(tmp_path):
         ValueError, match=r"format is 'pycupc-pag-1', .* read the file with `load` of the class \(PcAlgo, "
     ):
         pycupc.PcAlgo.load(tmp_path / "pag.npz")
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("seed", range(4))
+def test_the_bytes_for_r_hold_everything_but_p_max(seed):
+    rng = np.random.default_rng(seed)
+    data = rng.standard_normal((60, 9)) @ rng.standard_normal((9, 9))
+    codes = (data > 0).astype(int)
+    fits = [pycupc.pc(data, alpha=0.2, **options) for options in ({}, {"maj_rule": True}, {"fixedGaps": [("1", "2")]})]
+    fits += [function(data, alpha=0.2) for function in (pycupc.skeleton, pycupc.fci, pycupc.rfci)]
+    binary = DiscreteSuffStat(codes, [2] * 9, adaptDF=False)
+    fits += [function(binary, disCItest, alpha=0.2) for function in (pycupc.pc, pycupc.fci)]
+    for fit in fits:
+        back = type(fit).from_bytes(fit.to_bytes(), fit.pMax)
+        assert back == fit
+        assert (back.trace, back.notes, back.call, back.found_sepset) == (
+            fit.trace,
+            fit.notes,
+            fit.call,
+            fit.found_sepset,
+        )
+        assert [str(back.why(0, y)) for y in range(1, fit.p)] == [str(fit.why(0, y)) for y in range(1, fit.p)]
+        np.testing.assert_array_equal(back.edge_attributes()["pMax"], fit.edge_attributes()["pMax"])
+
+
+def test_the_bytes_for_r_are_equal_for_runs_that_are_equal(monkeypatch):
+    """Seconds and doubtful tests, which vary, are left out; correlations of too many pairs, too; p-values of the levels
+    are not computed for them.
+    """
+    data = explored_graphs.table(9)
+    fits = [pycupc.pc(data, alpha=0.01, numCores=cores) for cores in (1, 1, 2)]
+    assert len({fit.to_bytes(p_values=False) for fit in fits}) == 1
+    assert "edges" not in fits[0].p_values.__dict__
+    assert len({fit.to_bytes() for fit in fits}) == 1
+    fit = fits[0]
+    whole = fit.to_bytes()
+    monkeypatch.setattr(serialisation, "MOST_NUMBERS", len(fit.removals) - 1)
+    without = fit.to_bytes()
+    assert len(without) < len(whole) - 8 * 45
+    back = PcAlgo.from_bytes(without, fit.pMax)
+    assert (back, back.p_values.known, back.removals.r_known) == (fit, None, False)
+    known = PcAlgo.from_bytes(without, fit.pMax, SuffStat.from_data(data).correlations)
+    assert [str(known.why(0, y)) for y in range(1, 9)] == [str(fit.why(0, y)) for y in range(1, 9)]
+
+
+def test_the_bytes_for_r_compute_nothing_that_is_not_wanted():
+    data = np.random.default_rng(5).standard_normal((150, 30))
+    fit = pycupc.pc(data, alpha=0.05, engine="cpu", engine_options={"correlations": "rows"})
+    without = fit.to_bytes(p_values=False)
+    assert not fit.p_values.known.has_dense
+    assert len(fit.to_bytes()) > len(without) + 8 * 30 * 31 // 2
+
+
+@pytest.mark.parametrize("damage", [b"", b"{}", b'{"sizes": [["edge_low", "i", 9]]}\n', "half", "version", "label"])
+def test_bytes_that_are_damaged_or_of_another_version_are_refused(damage):
+    fit = pycupc.pc(explored_graphs.table(9), alpha=0.01)
+    data = fit.to_bytes()
+    changed = {"half": data[: len(data) // 2], "version": data.replace(b"result-4", b"result-5")}
+    changed["label"] = data.replace(b'"labels": [', b'"labels": [3, ')
+    refused(
+        "the bytes of the result are damaged, or of another version: .*",
+        PcAlgo.from_bytes,
+        changed.get(damage, damage),
+        fit.pMax,
+    )

@@ -11,7 +11,7 @@ import sys
 import sysconfig
 import threading
 import time
-from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -19,6 +19,7 @@ from checkpoint_runs import ROWS, assert_same, in_parts
 from checkpoint_runs import run as run_to_the_end
 from common import ROOT, SUPPORT, refused
 from damaged_files import corrupted
+from elsewhere import Elsewhere
 from stability_data import dask_cluster, discrete, gaussian
 
 import pycupc
@@ -29,6 +30,7 @@ from pycupc.results.npz import StudyFile
 from pycupc.stability import StabilityError, StabilityInterrupted, processes
 from pycupc.stability.stability_arguments import Plan, checked_study
 from pycupc.stability.study import Study
+from pycupc.system import executors
 
 pytestmark = pytest.mark.usefixtures("libraries_of_python")
 CALL = {"n_resamples": 12, "alpha": (0.01, 0.1), "scheme": "complementary", "random_state": 9}
@@ -46,44 +48,6 @@ def expected(data):
 
 def files(folder):
     return sorted(path.name for path in folder.glob("resample-*.npz"))
-
-
-class _Elsewhere(Executor):
-    """Runs each task at once, as a worker that shares nothing with this process and is restarted after `lifetime`.
-
-    Of several workers, a task gets any. Equal calls are made once, as with Dask.
-    """
-
-    def __init__(self, lifetime=1000, names=("one",)):
-        self.sent, self.lifetime, self.tasks, self.names, self._studies = 0, lifetime, 0, names, {}
-        self._rng, self._replies = np.random.default_rng(0), {}
-
-    def submit(self, function, /, *args, **kwargs):
-        task = pickle.dumps((function, args, kwargs))
-        self.sent += len(task) > 2000
-        if self.tasks % self.lifetime == 0:
-            self._studies = {}
-        self.tasks += 1
-        if task not in self._replies:
-            self._replies[task] = self._reply(task, str(self._rng.choice(self.names)))
-        return self._replies[task]
-
-    def _reply(self, task, worker):
-        function, args, kwargs = pickle.loads(task)
-        before = dict(processes._studies)
-        processes._studies.clear()
-        processes._studies.update(self._studies.get(worker, {}))
-        future = Future()
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(processes.platform, "node", lambda: worker)
-            try:
-                future.set_result(function(*args, **kwargs))
-            except Exception as error:
-                future.set_exception(error)
-        self._studies[worker] = dict(processes._studies)
-        processes._studies.clear()
-        processes._studies.update(before)
-        return future
 
 
 def test_threads(data, expected):
@@ -104,7 +68,7 @@ def test_side_by_side_in_this_process(data):
 
 def test_data_are_sent_once_per_worker(data, expected):
     for n_resamples in (12, 60):
-        executor = _Elsewhere()
+        executor = Elsewhere()
         found = pycupc.stability(data, executor=executor, **{**CALL, "n_resamples": n_resamples})
         assert executor.sent == 1
         assert executor.tasks <= n_resamples
@@ -113,13 +77,13 @@ def test_data_are_sent_once_per_worker(data, expected):
 
 def test_data_reach_workers_that_any_task_may_reach(data, monkeypatch):
     """Some tasks that bring the data go to workers that have them; the others get them soon all the same."""
-    monkeypatch.setattr(processes, "available_cores", lambda: 4)
+    monkeypatch.setattr(executors, "available_cores", lambda: 4)
     call = {**CALL, "n_resamples": 100}
-    executor = _Elsewhere(names=("one", "two", "three", "four"))
+    executor = Elsewhere(names=("one", "two", "three", "four"))
     assert pycupc.stability(data, executor=executor, **call) == pycupc.stability(data, **call)
     assert 4 <= executor.sent < 20
     assert len(executor._replies) == executor.tasks  # no two calls were equal
-    assert all(executor._studies[name] for name in executor.names)
+    assert all(executor.kept[name] for name in executor.names)
 
 
 def test_each_core_gets_a_slow_resample(data, monkeypatch):
@@ -131,25 +95,25 @@ def test_each_core_gets_a_slow_resample(data, monkeypatch):
         return plain(self, i)
 
     monkeypatch.setattr(Study, "outcome", outcome)
-    monkeypatch.setattr(processes, "available_cores", lambda: 6)
+    monkeypatch.setattr(executors, "available_cores", lambda: 6)
     with ThreadPoolExecutor(6) as executor:
         assert pycupc.stability(data, n_resamples=6, random_state=1, executor=executor).n_resamples == 6
 
 
 def test_restarted_workers_are_sent_the_data_again(data, expected):
-    assert pycupc.stability(data, executor=_Elsewhere(lifetime=5), **CALL) == expected
+    assert pycupc.stability(data, executor=Elsewhere(lifetime=5), **CALL) == expected
 
 
 def test_one_thread_per_task(data, monkeypatch):
     """With an executor the cpu engine gets one thread, unless the caller says otherwise."""
     seen = []
-    plain = processes.work
+    plain = processes.outcome_of
 
-    def work(key, *arguments):
-        seen.append(processes._studies[key].arguments["numCores"])
-        return plain(key, *arguments)
+    def work(study, i):
+        seen.append(study.arguments["numCores"])
+        return plain(study, i)
 
-    monkeypatch.setattr(processes, "work", work)
+    monkeypatch.setattr(processes, "outcome_of", work)
     with ThreadPoolExecutor(1) as executor:
         pycupc.stability(data, n_resamples=1, random_state=0, executor=executor)
         pycupc.stability(data, n_resamples=1, random_state=0, executor=executor, numCores=2)

@@ -25,10 +25,8 @@ passes; its r is NaN, which counts as independent.
 from __future__ import annotations
 
 import math
-import os
-import platform
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from concurrent.futures import Executor
 from functools import partial
 from typing import NamedTuple
 
@@ -40,7 +38,8 @@ from pycupc.engines.cpu.tuning import PART_NUMBERS, SIEVE_DEPTH, SIEVE_TILE, SIE
 from pycupc.engines.protocol import UNDIVIDED, Division, EngineError, Floats, Ints, Pairs
 from pycupc.independence.gaussian import fisher_z
 from pycupc.independence.gaussian.centred_columns import Columns
-from pycupc.system.machine import available_cores, free_memory, in_threads, single_products
+from pycupc.system.executors import ItemFailed, Workers
+from pycupc.system.machine import free_memory, in_threads, single_products
 from pycupc.system.progress import CountHook
 
 Singles = NDArray[np.float32]
@@ -117,15 +116,11 @@ class Search(NamedTuple):
         return Found((x + at[0]).astype(np.int32), (y + at[1]).astype(np.int32), counts)
 
 
-#: Host and process.
-Worker = tuple[str, int]
-
-
 def find_in_part(
     search: Search, a: Singles, b: Singles, at: tuple[int, int], room: int, n_threads: int = 1,
     count: Callable[[int], None] = lambda tiles: None,
-) -> tuple[Worker, Found]:  # fmt: skip
-    """All tiles of a part, also the task of an executor; of more than `room` pairs only the number.
+) -> Found:  # fmt: skip
+    """The pairs in all tiles of a part, also the work of an executor; of more than `room` pairs only the number.
 
     `count` is called with the number of tiles done.
     """
@@ -140,7 +135,7 @@ def find_in_part(
         for done, found in enumerate(in_threads(look, tiles, n_threads)):
             gathered.add(found)
             count(done)
-    return (platform.node(), os.getpid()), gathered.found()
+    return gathered.found()
 
 
 class _Gathered:
@@ -198,7 +193,7 @@ class Sieve:
         executor = self._division.executor
         make = partial(find_in_part, search, room=self._room, n_threads=n_threads, count=count)
         parts: Iterable[tuple[int, Found]] = (
-            (number, make(unit[i : i + side], unit[j : j + side], (i, j))[1]) for number, (i, j) in left.items()
+            (number, make(unit[i : i + side], unit[j : j + side], (i, j))) for number, (i, j) in left.items()
         )
         if executor is not None:
             parts = _elsewhere(executor, search, unit, left, side, self._room)
@@ -220,7 +215,7 @@ class Sieve:
         """The ordered pairs (x, y), x among at most a tile of variables; none if the cutoff is infinite."""
         unit, before = self._unit_columns(), (-SIEVE_TILE, 0)  # these variables are numbered before all
         search = self._search(unit.shape[1])
-        _, (at, y, _) = find_in_part(search, unit[chosen], unit, before, self._room, n_threads)
+        at, y, _ = find_in_part(search, unit[chosen], unit, before, self._room, n_threads)
         x = chosen[at + SIEVE_TILE]
         others = x != y
         return x[others], y[others]
@@ -263,25 +258,16 @@ def _n_tiles(at: tuple[int, int], side: int, p: int) -> int:
 def _elsewhere(
     executor: Executor, search: Search, unit: Singles, parts: dict[int, tuple[int, int]], side: int, room: int
 ) -> Iterator[tuple[int, Found]]:
-    """The parts as an executor finishes them; each worker that has replied has two, as in `stability.processes`."""
-    running: dict[Future[tuple[Worker, Found]], int] = {}
-    workers: set[Worker] = set()
-    waiting = list(parts.items())[::-1]
+    """The parts as the workers of an executor finish them. Each task has its columns: a worker needs a part of them."""
+    items = (
+        (number, (search, unit[i : i + side], unit[j : j + side], (i, j), room)) for number, (i, j) in parts.items()
+    )
+    done = 0
     try:
-        while waiting or running:
-            while waiting and len(running) < 2 * len(workers) + available_cores():
-                number, at = waiting.pop()
-                a, b = (unit[v : v + side] for v in at)
-                running[executor.submit(find_in_part, search, a, b, at, room)] = number
-            for future in wait(running, return_when=FIRST_COMPLETED).done:
-                worker, found = future.result()
-                workers.add(worker)
-                yield running.pop(future), found
-    except Exception as error:
+        for done, found in enumerate(Workers(executor).results(find_in_part, items), start=1):  # noqa: B007
+            yield found
+    except ItemFailed as failed:
+        error = failed.__cause__
         raise EngineError(
-            f"executor failed with {len(parts) - len(waiting) - len(running)} of {len(parts)} parts of level 0 done "
-            f"({type(error).__name__}: {error})"
+            f"executor failed with {done} of {len(parts)} parts of level 0 done ({type(error).__name__}: {error})"
         ) from error
-    finally:
-        for future in running:
-            future.cancel()

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.engines.cpu.tuning import INLINE_TESTS, TICK
-from pycupc.system import atomics
 from pycupc.system.limits import NoThreadError, start_unawaited
 from pycupc.system.machine import single_products
 
@@ -53,7 +52,7 @@ def run(work: Work, n_threads: int, tests: int, progress: Progress | None = None
     `tests` is the size of the whole work, to judge whether threads pay. The exception of a thread, or
     KeyboardInterrupt, is raised after all threads have ended.
     """
-    crew = _Crew(work, new_state(n_threads if atomics.AVAILABLE else 1))
+    crew = _Crew(work, new_state(n_threads))
     if tests < INLINE_TESTS:
         crew.work_as(0)
     else:

@@ -11,6 +11,19 @@ from pycupc.graph.drawing.draw import (
     save,
     save_figure,
     small_picture,
+    tikz_of,
 )
+from pycupc.graph.drawing.shapes import shapes
 
-__all__ = ["MAX_LABELLED", "Variables", "describe", "plot", "positions", "save", "save_figure", "small_picture"]
+__all__ = [
+    "MAX_LABELLED",
+    "Variables",
+    "describe",
+    "plot",
+    "positions",
+    "save",
+    "save_figure",
+    "shapes",
+    "small_picture",
+    "tikz_of",
+]

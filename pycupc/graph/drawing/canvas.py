@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -54,30 +55,41 @@ class Canvas:
     scale: float
 
     @classmethod
-    def fit(cls, ax: Axes, low: Floats, high: Floats, min_width: float, most: float = 40.0) -> Canvas:
-        """Show the rectangle, widened to `min_width`; a figure that the axes fill takes its size, at `most` inches."""
-        figure = filled_figure(ax)
+    def fit(
+        cls, ax: Axes, low: Floats, high: Floats, room: Floats | None, min_width: float, most: float = 40.0
+    ) -> Canvas:
+        """Show the rectangle, widened to `min_width`, and to the shape of the `room` for it, of `room_of`.
+
+        Without `room` the figure, which the axes fill, takes the size of the drawing, at `most` inches.
+        """
         half, middle = max(high[0] - low[0], min_width) / 2, (low[0] + high[0]) / 2
         low, high = np.array([middle - half, low[1]]), np.array([middle + half, high[1]])
         ax.set_axis_off()
         ax.set_aspect("equal", adjustable="box")
+        if room is None:
+            scale = min(1.0, most / float(max(high - low)))
+            ax.figure.set_size_inches(*((high - low) * scale))  # type: ignore[union-attr]
+        else:
+            scale = float((room / (high - low)).min())
+            wider = (room / scale - (high - low)) / 2
+            low, high = low - wider, high + wider
         ax.set_xlim(low[0], high[0])
         ax.set_ylim(low[1], high[1])
-        width, height = high - low
-        if figure is not None:
-            scale = min(1.0, most / max(width, height))
-            figure.set_size_inches(width * scale, height * scale)
-        else:
-            box = ax.get_window_extent().transformed(ax.figure.dpi_scale_trans.inverted())
-            scale = min(box.width / width, box.height / height)
         return cls(ax, low, high, float(scale))
 
     def text(self, x: float, y: float, text: str, points: float, **options: Any) -> None:
         """Write text of a size in points; `options` as of matplotlib's ``Axes.text``."""
         self.ax.text(x, y, text, fontsize=points * self.scale, **options)
 
+    def halo(self, lines: Sequence[Floats]) -> None:
+        """Draw a broad pale band below lines, which highlights them."""
+        from matplotlib.collections import LineCollection
+
+        band = LineCollection(list(lines), colors=CHOSEN, linewidths=7 * self.scale, capstyle="round", zorder=0.5)
+        self.ax.add_collection(band, autolim=False)
+
     def edges(
-        self, kind: str, lines: Floats, strength: Floats | None = None, thin: float = 1.0, opacity: float = 1.0
+        self, kind: str, lines: Floats, strength: Floats | None = None, thin: float = 1.0, opacity: float | Floats = 1.0
     ) -> Floats:
         """Draw edges of one kind, all together, which is much faster than one by one.
 
@@ -130,6 +142,22 @@ def _marked(lines: Floats) -> tuple[Floats, Floats]:
     base, across = tip + along, 0.38 * along[:, :, ::-1] * (1.0, -1.0)
     left = np.where((np.arange(k) < beyond)[:, :, None], base, lines)
     return left, np.concatenate([tip, base + across, base - across, tip], axis=1)
+
+
+def room_of(ax: Axes, figsize: tuple[float, float] | None) -> Floats | None:
+    """Width and height of axes in inches; None if they fill a figure that takes the size of the drawing.
+
+    With `figsize` such a figure takes this size; ValueError if there is none.
+    """
+    figure = filled_figure(ax)
+    if figsize is not None:
+        if figure is None:
+            raise ValueError("figsize is the size of a new figure: leave out ax, or set the size of its figure")
+        figure.set_size_inches(*figsize)
+    elif figure is not None:
+        return None
+    box = ax.get_window_extent().transformed(ax.figure.dpi_scale_trans.inverted())
+    return np.array([box.width, box.height])
 
 
 def filled_figure(ax: Axes) -> Figure | None:

@@ -4,7 +4,8 @@ What is drawn depends on the variables that have edges and on the number of edge
 
     up to 60              every variable is a box with its label; arrows point down, layer by layer
     up to 300             every variable is a dot; labels where there is room, those with most neighbours first
-    up to 3,000           dots, of which those with most neighbours are named; not drawn with more than 9,000 edges
+    up to 3,000           dots, of which those with most neighbours are named; not drawn with more than 9,000 edges;
+                          from 600 on, the modules of a component lie apart, if there are clear ones
     beyond                the pattern of the adjacency matrix
 
 The kinds of edges differ in form, not only in colour, so that they remain distinct in black and white:
@@ -21,17 +22,20 @@ from __future__ import annotations
 import base64
 import io
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from pycupc.data import names
 from pycupc.graph.drawing.canvas import EDGE_STYLES, GREY, filled_figure
 from pycupc.graph.drawing.labelled import draw_labelled
+from pycupc.graph.drawing.look import Look
 from pycupc.graph.drawing.network import draw_network
+from pycupc.graph.drawing.tikz import tikz
 from pycupc.graph.sparse import KINDS, SparseGraph
 from pycupc.system.caches import set_environment
 from pycupc.system.extras import needed
@@ -53,54 +57,91 @@ def plot(
     labels: Sequence[str],
     *,
     ax: Axes | None = None,
-    title: str | None = None,
     max_labelled: int = MAX_LABELLED,
     around: Variables | None = None,
     radius: int = 2,
-    strength: ArrayLike | None = None,
+    **options: Any,
 ) -> Axes:
-    """Draw a graph; options and errors as of `pycupc.graph.named.NamedGraph.plot`."""
+    """Draw a graph; arguments and errors as of `pycupc.graph.named.NamedGraph.plot`."""
     _require_matplotlib()
-    labels = [str(label) for label in labels]
-    weight = None if strength is None else np.asarray(strength, dtype=np.float64)
-    if weight is not None and weight.shape != (len(graph),):
-        raise ValueError(f"strength must have one number for each of the {len(graph)} edges, got shape {weight.shape}")
-    centres: list[int] = []
-    heading = ""
-    if around is not None:
-        part, nodes, centres, heading = neighbourhood(graph, labels, around, radius, max_labelled)
-        if weight is not None:
-            weight = weight[graph.edge_number(nodes[part.low], nodes[part.high])]
-        graph, labels = part, [labels[v] for v in nodes.tolist()]
+    graph, labels, look, heading = look_of(graph, labels, around, radius, max_labelled, options)
+    title = look.title
     if title is None:
         title = "\n".join([heading] * bool(heading) + textwrap.wrap(describe(graph), 90))
-    title = "\n".join(map(printable, title.split("\n")))
+    title = "\n".join(map(printable, str(title or "").split("\n")))
     if ax is None:
         import matplotlib.pyplot as plt
 
         ax = plt.figure(facecolor="white").add_axes((0, 0, 1, 1))
-    if len(labels) <= max_labelled and len(graph) <= max(MAX_LABELLED_EDGES, 3 * len(labels)):
-        draw_labelled(graph, labels, ax, title, centres, weight)
+    if is_labelled(graph, len(labels), max_labelled):
+        draw_labelled(graph, labels, ax, title, look)
         return ax
+    if look.tier is not None:
+        raise ValueError(
+            f"tiers are drawn as rows of at most {max_labelled} variables, got {len(labels):,}: choose some with around"
+        )
     connected = np.flatnonzero(graph.degrees())
     if isolated := graph.p - len(connected):
-        title += f"\n{isolated:,} variables without an edge are not drawn"
+        title += f"\n{isolated:,} variables without an edge are not drawn" if title else ""
         graph, labels = graph.subgraph(connected), [labels[v] for v in connected.tolist()]
+        look = look.part(connected, np.arange(len(graph)))
     if 0 < graph.p <= MAX_NETWORK and len(graph) <= MAX_NETWORK_EDGES:
-        draw_network(graph, labels, ax, title, weight)
+        draw_network(graph, labels, ax, title, look)
+    elif look.group is not None or look.on_path is not None:
+        raise ValueError(
+            f"groups and paths are drawn of at most {MAX_NETWORK:,} variables and {MAX_NETWORK_EDGES:,} edges, got "
+            f"{graph.p:,} and {len(graph):,}: choose some with around"
+        )
     else:
-        draw_matrix(graph, ax, title)
+        draw_matrix(graph, ax, title, look)
     return ax
+
+
+def look_of(
+    graph: SparseGraph,
+    labels: Sequence[str],
+    around: Variables | None,
+    radius: int,
+    max_labelled: int,
+    options: Mapping[str, Any],
+) -> tuple[SparseGraph, list[str], Look, str]:
+    """The graph or neighbourhood that is drawn, its labels, what is shown beside it, and a heading."""
+    labels, heading = [str(label) for label in labels], ""
+    look = Look.of(graph, labels, **options)
+    if around is not None:
+        part, nodes, centres, heading = neighbourhood(graph, labels, around, radius, max_labelled)
+        look = replace(look.part(nodes, graph.edge_number(nodes[part.low], nodes[part.high])), centres=tuple(centres))
+        graph, labels = part, [labels[v] for v in nodes.tolist()]
+    return graph, labels, look, heading
+
+
+def is_labelled(graph: SparseGraph, variables: int, most: int = MAX_LABELLED) -> bool:
+    """Whether a graph is drawn as boxes with labels: few enough variables, and edges."""
+    return variables <= most and len(graph) <= max(MAX_LABELLED_EDGES, 3 * variables)
 
 
 def save(graph: SparseGraph, labels: Sequence[str], *paths: str | Path, dpi: int = 150, **options: Any) -> None:
     """Draw a graph into files without a display; the same graph gives the same bytes.
 
-    The endings of `paths` determine the formats: .png (of `dpi` pixels per inch), .svg or .pdf. `options` as of `plot`.
+    The endings of `paths` determine the formats: .png (of `dpi` pixels per inch), .svg, .pdf or .tikz. `options` as of
+    `plot`.
     """
-    figure, ax = _new_axes()
-    plot(graph, labels, ax=ax, **options)
-    save_figure(figure, *paths, dpi=dpi)
+    texts = [path for path in paths if Path(path).suffix.lower() == ".tikz"]
+    for path in texts:
+        with whole_file(Path(path)) as file:
+            file.write(tikz_of(graph, labels, **options).encode())
+    if len(texts) < len(paths):
+        figure, ax = _new_axes()
+        plot(graph, labels, ax=ax, **options)
+        save_figure(figure, *[path for path in paths if path not in texts], dpi=dpi)
+
+
+def tikz_of(
+    graph: SparseGraph, labels: Sequence[str], *, around: Variables | None = None, radius: int = 2, **options: Any
+) -> str:
+    """A graph as TikZ; the arguments of `plot` but for the axes. ValueError if it is too large, or as of `plot`."""
+    graph, labels, look, _ = look_of(graph, labels, around, radius, MAX_LABELLED, options)
+    return tikz(graph, labels, look)
 
 
 def save_figure(figure: Figure, *paths: str | Path, dpi: int = 150) -> None:
@@ -191,7 +232,7 @@ def neighbourhood(
 CELLS = 500
 
 
-def draw_matrix(graph: SparseGraph, ax: Axes, title: str) -> None:
+def draw_matrix(graph: SparseGraph, ax: Axes, title: str, look: Look) -> None:
     """Draw the pattern of the matrix, its variables in an order that puts neighbours near the diagonal.
 
     It is drawn as an image, so that the time does not depend on the number of edges.
@@ -201,7 +242,7 @@ def draw_matrix(graph: SparseGraph, ax: Axes, title: str) -> None:
 
     figure = filled_figure(ax)
     if figure is not None:
-        figure.set_size_inches(8, 8.6)
+        figure.set_size_inches(*(look.figsize or (8, 8.6)))
         ax.set_position((0.09, 0.08, 0.87, 0.82))
     p, place = max(graph.p, 1), np.empty(graph.p, dtype=np.int64)
     if graph.p:
@@ -215,7 +256,7 @@ def draw_matrix(graph: SparseGraph, ax: Axes, title: str) -> None:
     forms = {kind: "in both cells" if one == two else "from row to column" for kind, (one, two) in KINDS.items()}
     kinds = [kind for kind, n in graph.counts().items() if n]
     patches = [Patch(color=EDGE_STYLES[kind].color, label=f"{kind} ({forms[kind]})") for kind in kinds]
-    if patches:
+    if patches and look.legend:
         ax.legend(handles=patches, loc="upper right", fontsize=8, framealpha=0.9, edgecolor=GREY)
 
 

@@ -21,16 +21,21 @@ ASPECT = 2.2
 SWEEPS, ONE_WAY = 30, 12
 
 
-def layered_layout(graph: SparseGraph, sizes: Floats) -> Floats:
-    """Centres of boxes of these `sizes`, float64 (k, 2) both; no two overlap, and one arrow of each cycle points up."""
+def layered_layout(graph: SparseGraph, sizes: Floats, tier: Nodes | None = None, aspect: float = ASPECT) -> Floats:
+    """Centres of boxes of these `sizes`, float64 (k, 2) both; no two overlap, and one arrow of each cycle points up.
+
+    With `tier`, int (k,), the boxes of a tier lie above all those of later tiers.
+    """
     k = len(sizes)
     tail, head, kind = graph.edge_list()
     arrows, near = np.zeros((k, k), dtype=np.bool_), graph.skeleton().astype(np.float64)
     arrows[tail[kind == DIRECTED], head[kind == DIRECTED]] = True
     place = np.empty(k, dtype=np.int64)
-    place[_sequence(arrows)] = np.arange(k)
-    limit = ASPECT * float(np.sqrt(((sizes[:, 0] + GAP) * (sizes[:, 1] + DOWN)).sum()))
-    rank = _ranks((near > 0) & (place[:, None] < place), np.argsort(place), sizes[:, 0] + GAP, limit)
+    tier = np.zeros(k, dtype=np.int64) if tier is None else tier
+    sequence = np.array(_sequence(arrows), dtype=np.int64)
+    place[sequence[np.argsort(tier[sequence], kind="stable")]] = np.arange(k)
+    limit = aspect * float(np.sqrt(((sizes[:, 0] + GAP) * (sizes[:, 1] + DOWN)).sum()))
+    rank = _ranks((near > 0) & (place[:, None] < place), np.argsort(place), sizes[:, 0] + GAP, limit, tier)
     near /= 1 + np.abs(np.subtract.outer(rank, rank))
     x = _across(rank, near, sizes[:, 0] + GAP)
     high = np.array([max(sizes[rank == r, 1]) + DOWN for r in range(int(rank.max()) + 1)])
@@ -53,9 +58,9 @@ def _sequence(arrows: NDArray[np.bool_]) -> list[int]:
     return first + last[::-1]
 
 
-def _ranks(arrows: NDArray[np.bool_], order: Nodes, widths: Floats, limit: float) -> NDArray[np.int64]:
+def _ranks(arrows: NDArray[np.bool_], order: Nodes, widths: Floats, limit: float, tier: Nodes) -> NDArray[np.int64]:
     """The rank of each node, int64 (k,): below its parents, the highest with room; sources just above a child."""
-    rank = np.zeros(len(arrows), dtype=np.int64)
+    rank = np.full(len(arrows), -1, dtype=np.int64)
     used: dict[int, float] = {}
 
     def put(v: int, r: int, step: int) -> None:
@@ -65,9 +70,13 @@ def _ranks(arrows: NDArray[np.bool_], order: Nodes, widths: Floats, limit: float
         rank[v] = r
 
     for v in order.tolist():
-        put(v, int(rank[arrows[:, v]].max(initial=-1)) + 1, 1)
+        above = arrows[:, v] | (tier < tier[v])
+        put(v, int(rank[above].max(initial=-1)) + 1, 1)
+    last = {t: int(rank[tier == t].max()) for t in set(tier.tolist())}
     for v in order[::-1].tolist():
-        if not arrows[:, v].any() and (lowest := int(rank[arrows[v]].min()) - 1) > rank[v]:
+        if arrows[:, v].any() or not arrows[v].any():
+            continue
+        if (lowest := min(int(rank[arrows[v]].min()) - 1, last[int(tier[v])])) > rank[v]:
             used[int(rank[v])] -= widths[v]
             put(v, lowest, -1)
     return np.unique(rank, return_inverse=True)[1].ravel()
@@ -86,9 +95,10 @@ def _across(rank: NDArray[np.int64], near: Floats, width: Floats) -> Floats:
         for row in rows[:: 1 if down else -1]:
             before = (rank < rank[row[0]]) == down
             weight = near[row] * np.where(before | (sweep >= ONE_WAY), 1.0, 1e-3)
-            wanted = weight @ x / weight.sum(axis=1)
+            total = np.maximum(weight.sum(axis=1), 1e-9)  # 0 of a node without an edge
+            wanted = weight @ x / total
             order = np.lexsort((x[row], wanted))
             row, wanted = row[order], wanted[order]
             offset = np.cumsum(width[row]) - width[row] / 2
-            x[row] = offset + isotonic_regression(wanted - offset, weights=weight.sum(axis=1)[order]).x
+            x[row] = offset + isotonic_regression(wanted - offset, weights=total[order]).x
     return x

@@ -65,6 +65,12 @@ case_sepset <- function(case) {
   sepset
 }
 
+# A result without the evidence that pcalg's objects do not have.
+bare <- function(fit) {
+  attr(fit, "cu_evidence") <- NULL
+  fit
+}
+
 variants <- list(
   relaxed = list(),
   solve_confl = list(solve.confl = TRUE),

@@ -13,7 +13,8 @@ test_that("the edges are a data frame, with what set the arrows, for pcalg's obj
     args <- c(list(S, pcalg::gaussCItest, 0.05, labels = letters[1:8]), variant)
     fit <- do.call(cu_pc, args)
     edges <- as.data.frame(fit, suffStat = S)
-    expect_identical(names(edges), c("from", "to", "type", "pMax", "set_by"))
+    expect_identical(names(edges), c("from", "to", "type", "pMax", "r", "set_by"))
+    expect_identical(edges$r, S$C[cbind(edges$from, edges$to)])
     m <- methods::as(fit@graph, "matrix")
     expect_identical(nrow(edges), sum(m != 0 & upper.tri(m) | t(m) != 0 & upper.tri(m)))
     forward <- m[cbind(edges$from, edges$to)]
@@ -22,7 +23,10 @@ test_that("the edges are a data frame, with what set the arrows, for pcalg's obj
     expect_identical(edges$pMax, fit@pMax[cbind(match(edges$from, letters), match(edges$to, letters))])
     expect_identical(nzchar(edges$set_by), edges$type != "undirected")
     expect_true(all(grepl("^(collider|R[123]) ", edges$set_by[edges$type != "undirected"])))
-    expect_identical(as.data.frame(do.call(pcalg::pc, args), suffStat = S)$set_by, edges$set_by)
+    theirs <- as.data.frame(do.call(pcalg::pc, args), suffStat = S)
+    expect_identical(theirs[c("r", "set_by")], edges[c("r", "set_by")])
+    expect_identical(as.data.frame(fit)$r, edges$r)
+    expect_identical(is.na(as.data.frame(bare(fit))$r), rep(TRUE, nrow(edges)))
   }
   expect_gt(sum(edges$type == "directed"), 0)
   sparse <- cu_pc(S, pcalg::gaussCItest, 0.05, labels = letters[1:8], sepset = "sparse", pMax = FALSE)
@@ -32,7 +36,7 @@ test_that("the edges are a data frame, with what set the arrows, for pcalg's obj
   skeleton <- as.data.frame(cu_skeleton(S, pcalg::gaussCItest, 0.05, labels = letters[1:8]))
   expect_identical(unique(skeleton$type), "undirected")
   empty <- as.data.frame(cu_pc(list(C = diag(3), n = 9), pcalg::gaussCItest, 0.05, p = 3))
-  expect_identical(dim(empty), c(0L, 5L))
+  expect_identical(dim(empty), c(0L, 6L))
 })
 
 test_that("the reason of an edge or of its absence is told, with names or positions", {
@@ -50,7 +54,7 @@ test_that("the reason of an edge or of its absence is told, with names or positi
   expect_output(print(kept), "^[a-h] and [a-h]: edge; the largest p-value of its .* its arrow was set by .*")
   without <- cu_pc(S, pcalg::gaussCItest, 0.05, labels = letters[1:8], pMax = FALSE)
   expect_equal(cu_why(without, edges$from[k], edges$to[k], S)$p, kept$p, tolerance = 1e-9)
-  expect_match(cu_why(without, edges$from[k], edges$to[k])$text, "tests is not known")
+  expect_match(cu_why(bare(without), edges$from[k], edges$to[k])$text, "tests is not known")
   m <- methods::as(fit@graph, "matrix")
   at <- which(m == 0 & t(m) == 0 & upper.tri(m), arr.ind = TRUE)[1, ]
   removed <- cu_why(fit, at[[1]], at[[2]], S)
@@ -60,7 +64,8 @@ test_that("the reason of an edge or of its absence is told, with names or positi
   expect_identical(removed$S, letters[set])
   expect_gte(removed$margin, 0)
   expect_match(removed$text, "no edge, independent .*\\|r\\| = ")
-  expect_no_match(cu_why(fit, at[[1]], at[[2]])$text, "|r|", fixed = TRUE)
+  expect_identical(cu_why(fit, at[[1]], at[[2]]), removed) # the object keeps the correlations
+  expect_no_match(cu_why(bare(fit), at[[1]], at[[2]])$text, "|r|", fixed = TRUE)
   gaps <- matrix(FALSE, 8, 8)
   gaps[1, 2] <- gaps[2, 1] <- TRUE
   gap <- cu_pc(S, pcalg::gaussCItest, 0.05, labels = letters[1:8], fixedGaps = gaps)
@@ -75,6 +80,75 @@ test_that("the reason of an edge or of its absence is told, with names or positi
   X <- matrix(stats::rnorm(80), 10)
   X[3, 1] <- NA
   expect_error(cu_why(fit, 1, 2, X), "`suffStat` must be complete and finite")
+})
+
+test_that("an object keeps its evidence: no test is made again, and no edge oriented again", {
+  skip_if_no_pcalg()
+  S <- named_problem()
+  args <- list(S, pcalg::gaussCItest, 0.05, labels = letters[1:8])
+  file <- tempfile()
+  on.exit(unlink(file))
+  for (variant in variants) {
+    fit <- do.call(cu_pc, c(args, variant))
+    again <- do.call(cu_pc, c(args, variant, list(numCores = 2)))
+    again@call <- fit@call
+    expect_identical(again, fit)
+    reasons <- as.data.frame(bare(fit), suffStat = S)
+    expect_identical(as.data.frame(fit), reasons)
+    fit@call <- quote(cu_pc(S, gaussCItest, 0.05)) # do.call() put the function, whose environment changes, there
+    saveRDS(fit, file)
+    expect_identical(readRDS(file), fit)
+    expect_identical(as.data.frame(readRDS(file)), reasons)
+    theirs <- bare(fit)
+    theirs@call <- quote(pc(S))
+    expect_identical(class(all.equal(fit, theirs)), "character")
+    expect_length(all.equal(fit, theirs), 1L)
+    expect_true(all.equal(fit, bare(fit)))
+    expect_true(all.equal(bare(fit), fit))
+  }
+  majority <- cu_tpc(S, "gaussCItest", 0.05, labels = letters[1:8], tiers = rep(1:2, 4))
+  found <- as.data.frame(majority)
+  expect_identical(nzchar(found$set_by), found$type == "directed")
+  hidden <- cu_rfci(S, "gaussCItest", 0.2, labels = letters[1:8], progress = FALSE)
+  expect_identical(nzchar(as.data.frame(hidden)$set_by), substring(as.data.frame(hidden)$edge, 3) != "o")
+  level <- 0.3
+  expect_identical(cu_why(cu_pc(S, "gaussCItest", level, p = 8), 1, 2)$cutoff,
+    cu_why(cu_pc(S, "gaussCItest", 0.3, p = 8), 1, 2)$cutoff) # the call does not say the number
+  expect_output(print(fit), "Object of class 'pcAlgo'")
+  expect_false(any(grepl("cu_evidence", capture.output(print(fit)))))
+})
+
+test_that("the evidence is of use as far as it agrees with the object", {
+  skip_if_no_pcalg()
+  S <- named_problem()
+  ask <- function(fit) as.data.frame(fit)[c("from", "to", "type", "set_by")]
+  fit <- cu_pc(S, "gaussCItest", 0.05, labels = letters[1:8], conservative = TRUE)
+  edges <- ask(fit)
+  expect_true(any(edges$type == "directed"))
+  turned <- fit
+  cell <- edges[edges$type == "directed", ][1, ]
+  m <- methods::as(fit@graph, "matrix")
+  m[cell$to, cell$from] <- 1 # an edge that is now undirected has no reason, the others keep theirs
+  turned@graph <- methods::as(m, "graphNEL")
+  now <- ask(turned)
+  expect_identical(now$set_by[now$from == cell$from & now$to == cell$to], "")
+  expect_identical(sum(nzchar(now$set_by)), sum(nzchar(edges$set_by)) - 1L)
+  m[cell$from, cell$to] <- m[cell$to, cell$from] <- 0 # another skeleton: as an object of pcalg
+  turned@graph <- methods::as(m, "graphNEL")
+  expect_identical(nrow(ask(turned)), nrow(edges) - 1L)
+  damaged <- fit
+  attr(damaged, "cu_evidence")$bytes <- attr(fit, "cu_evidence")$bytes[1:500]
+  expect_message(found <- ask(damaged), "the evidence that the object keeps is not used, since the bytes .* damaged")
+  expect_identical(found, ask(bare(fit)))
+  random <- 0
+  for (seed in c(1, 25)) { # R's generator draws some of the graphs, whose arrows have no reasons then
+    drawn <- cu_pc(small_problem(n = 60, seed = seed), "gaussCItest", 0.2, labels = letters[1:8], u2pd = "rand")
+    bytes <- attr(drawn, "cu_evidence")$bytes
+    if (!grepl("\"orientation\": \"random\"", rawToChar(bytes[seq_len(which(bytes == 10)[1])]))) next
+    random <- random + 1
+    expect_false(any(nzchar(ask(drawn)$set_by)))
+  }
+  expect_gt(random, 0)
 })
 
 test_that("the observations are used without alpha in the call, and too few of them are said", {

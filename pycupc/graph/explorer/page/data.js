@@ -86,6 +86,8 @@ function number(value, digits = 3) {
   if (value === 0) return "0";
   return String(Number(value.toPrecision(digits)));
 }
+/** A value of `data.columns`, a number or a text. */
+function cellText(value) { return typeof value === "string" ? value : number(value); }
 function pText(p) { return p === 0 ? "< 1e-300" : number(p); }
 function marginText(m) { return Number.isFinite(m) ? (m < 1e-7 ? "< 1e-7" : number(m)) : "not known"; }
 function setText(members) { return members.length ? "{" + Array.from(members, name).join(", ") + "}" : "the empty set"; }
@@ -161,6 +163,7 @@ function whyKept(k) {
     if (data.alpha) facts.push(["margin (alpha − p)", `${number(data.alpha - p)} (alpha = ${data.alpha})`]);
   }
   if (graph.r && !Number.isNaN(graph.r[k])) facts.push(["correlation r (no conditioning)", number(graph.r[k], 4)]);
+  for (const [title, values] of Object.entries(data.columns)) facts.push([title, cellText(values[k])]);
   if (graph.stability) facts.push(["stability frequency", number(graph.stability[k])]);
   const reasons = data.reasons[k] || [];
   for (const reason of reasons) facts.push([data.pag ? `${markAt(k, reason[0]) ? "arrowhead" : "tail"} at ${name(reason[0])}` : "arrow", reasonText(reason)]);

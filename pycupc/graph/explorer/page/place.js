@@ -95,13 +95,34 @@ class Taken {
   }
 }
 
+const CELL = 5; // pixels
+
+/** The cells of a grid that lines run through. */
+function cellsOf(lines) {
+  const cells = new Set();
+  for (const points of lines) {
+    for (let i = 1; i < points.length; i++) {
+      const [p, q] = [points[i - 1], points[i]], n = Math.min(2000, Math.ceil(Math.hypot(q[0] - p[0], q[1] - p[1]) / 3));
+      for (let t = 0; t <= n; t++) cells.add(Math.floor((p[0] + ((q[0] - p[0]) * t) / (n || 1)) / CELL) * 100003 + Math.floor((p[1] + ((q[1] - p[1]) * t) / (n || 1)) / CELL));
+    }
+  }
+  return cells;
+}
+
+function coversInk(box, cells) {
+  for (let i = Math.floor(box[0] / CELL); i <= Math.floor(box[2] / CELL); i++) {
+    for (let j = Math.floor(box[1] / CELL); j <= Math.floor(box[3] / CELL); j++) if (cells.has(i * 100003 + j)) return true;
+  }
+  return false;
+}
+
 /**
  * Where labels go. `dots` are [{v, x, y, radius}] in order of importance, in pixels; `width` measures a text.
  * A label that fits nowhere beside its dot, within `size` and off the boxes `heads`, is left out, unless its dot is in
- * `always`.
+ * `always`. A label covers one of the `lines`, [[x, y], ...] each, only if each free place does.
  */
-function placeLabels(dots, width, always, size, heads) {
-  const taken = new Taken(), placed = [];
+function placeLabels(dots, width, always, size, heads, lines) {
+  const taken = new Taken(), placed = [], inked = cellsOf(lines);
   for (const box of heads) taken.add(box);
   for (const d of dots) taken.add([d.x - d.radius, d.y - d.radius, d.x + d.radius, d.y + d.radius]);
   for (const d of dots) {
@@ -113,7 +134,8 @@ function placeLabels(dots, width, always, size, heads) {
         [d.x + near, d.y - near - h], [d.x + near, d.y + near], [d.x - near - w, d.y - near - h], [d.x - near - w, d.y + near],
       ];
     }).map(([x, y]) => [x, y, x + w, y + h]);
-    const box = boxes.find((b) => b[0] >= 0 && b[2] <= size.width && b[1] >= 0 && b[3] <= size.height && taken.free(b)) || (always.has(d.v) ? boxes[0] : null);
+    const free = boxes.filter((b) => b[0] >= 0 && b[2] <= size.width && b[1] >= 0 && b[3] <= size.height && taken.free(b));
+    const box = free.find((b) => !coversInk(b, inked)) || free[0] || (always.has(d.v) ? boxes[0] : null);
     if (!box) continue;
     taken.add(box);
     placed.push({ v: d.v, text, x: box[0] + 2, y: (box[1] + box[3]) / 2, width: w - 4 });

@@ -10,12 +10,13 @@ const state = {
   places: new Map(), // variable -> [x, y] in a neighbourhood
   node: null, // selected variable
   pair: null, // selected pair [a, b]
-  filter: { p: Infinity, low: 0, high: Infinity, kinds: KINDS.map(() => true), way: "any", stability: 0 },
+  filter: { p: Infinity, low: 0, high: Infinity, kinds: KINDS.map(() => true), way: "any", stability: 0, groups: null },
   filters: [], // those in use: whether it lets edge k through
   arranged: "", // the filters for which `filtered` was worked out
   filtered: null, // variable -> [x, y] in the whole graph without what the filters hide; null without filters
   nodes: [], // what is drawn
   edges: [],
+  linked: [], // the edges that decide where variables lie: also those that the filter of directions hides
 };
 
 /** The filters in use, for `state.filters`; all but the filter of the selected variable's directions. */
@@ -25,6 +26,7 @@ function filtersInUse(f) {
     [graph.p && f.p < Infinity, (k) => graph.p[k] <= f.p],
     [f.low > 0 || f.high < Infinity, (k) => ends(k, (degree) => degree >= f.low && degree <= f.high)],
     [f.kinds.includes(false), (k) => f.kinds[graph.kind[k]]],
+    [f.groups && f.groups.includes(false), (k) => f.groups[graph.group[graph.tail[k]]] && f.groups[graph.group[graph.head[k]]]],
     [graph.stability && f.stability > 0, (k) => graph.stability[k] >= f.stability],
   ].filter(([used]) => used).map(([, test]) => test);
 }
@@ -58,9 +60,10 @@ function recompute() {
     const passing = [], linked = new Uint8Array(graph.nodes);
     for (let k = 0; k < graph.m; k++) if (passes(k)) { passing.push(k); linked[graph.tail[k]] = linked[graph.head[k]] = 1; }
     // a variable that has lost all of its edges goes; one that never had any stays unless a filter is about edges
-    const f = state.filter, alone = f.p === Infinity && !f.stability && !f.kinds.includes(false);
+    const f = state.filter, alone = f.p === Infinity && !f.stability && !f.kinds.includes(false) && !(f.groups && f.groups.includes(false));
     state.nodes = [];
     for (let v = 0; v < graph.nodes; v++) if (linked[v] || (alone && inDegree(v) && !edgesOf(v).length)) state.nodes.push(v);
+    state.linked = passing;
     state.edges = state.node === null ? passing : passing.filter((k) => !touches(k, state.node) || goesTheWay(k, state.node));
     const wanted = state.filters.length ? JSON.stringify({ ...state.filter, way: null }) : "";
     if (wanted !== state.arranged) state.filtered = wanted ? placeAgain(state.nodes, passing) : null;
@@ -76,8 +79,9 @@ function recompute() {
   }
   state.nodes = Array.from(shown);
   const edges = new Set();
-  for (const v of shown) for (const k of edgesOf(v)) if (shown.has(other(k, v)) && passes(k) && (!touches(k, state.node) || goesTheWay(k, state.node))) edges.add(k);
-  state.edges = Array.from(edges).sort((a, b) => a - b);
+  for (const v of shown) for (const k of edgesOf(v)) if (shown.has(other(k, v)) && passes(k)) edges.add(k);
+  state.linked = Array.from(edges).sort((a, b) => a - b);
+  state.edges = state.linked.filter((k) => state.node === null || !touches(k, state.node) || goesTheWay(k, state.node));
   state.places = placeNodes(state.nodes, state.edges, state.places, state.parent);
 }
 

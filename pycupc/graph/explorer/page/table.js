@@ -12,6 +12,7 @@ const EDGE_COLUMNS = [
   ["type", (k) => KINDS[graph.kind[k]]],
   ...(graph.p ? [["p", (k) => graph.p[k], (p) => (p < 0 ? "not tested" : pText(p))]] : []),
   ...(graph.r ? [["r", (k) => graph.r[k], (r) => number(r)]] : []),
+  ...Object.entries(data.columns).map(([title, values]) => [title, (k) => values[k], cellText]),
   ...(graph.stability ? [["stability", (k) => graph.stability[k], (s) => number(s)]] : []),
   ...(graph.p ? [[data.pag ? "marks set by" : "arrow set by", (k) => (data.reasons[k] || []).map(([, rule]) => rule).join(", ")]] : []),
 ];

@@ -1,17 +1,6 @@
 "use strict";
 // The picture: draws what state.js says is shown, and finds what lies under the pointer.
 
-const COLOURS = { ink: "#10202e", grey: "#5b6b7a", dot: "#dce6ee", chosen: "#f2c14e", mark: "#e39b00", grown: "#9db8cc" };
-// the kinds differ in form as well as in colour, so that they remain distinct without colours
-const STYLES = [
-  { colour: "#1d3d5c", width: 1.3, dash: [] },
-  { colour: "#8a5a00", width: 1.5, dash: [6, 4] },
-  { colour: "#b3261e", width: 2.6, dash: [] },
-  { colour: "#1b6e4b", width: 1.3, dash: [] },
-  { colour: "#6a4c93", width: 1.3, dash: [] },
-  { colour: "#a4337f", width: 1.3, dash: [] },
-];
-
 // width of thin, medium and thick lines, relative to the width of their kind
 const THICKNESS = [0.6, 1, 1.7];
 
@@ -22,6 +11,7 @@ const view = { canvas: document.getElementById("picture"), scale: 1, stretch: 1,
 
 /** Where a variable lies, whatever part of the picture is in sight. */
 function position(v) {
+  if (boxed.on) return boxed.places.get(v);
   const places = state.near ? state.places : state.filtered;
   return places ? places.get(v) : [graph.x[v], graph.y[v]];
 }
@@ -42,6 +32,7 @@ function radius(v) {
 /** Show everything that is drawn, with room for labels, and stretched to fill the picture, at most twofold. */
 function fit() {
   resize();
+  if (boxed.on) return fitBoxes();
   let low = [Infinity, Infinity], high = [-Infinity, -Infinity];
   for (const v of state.nodes) {
     const at = position(v);
@@ -56,6 +47,7 @@ function fit() {
   view.fitted = view.scale;
   view.x = view.width / 2 - (view.scale * view.stretch * (low[0] + high[0])) / 2;
   view.y = view.height / 2 - (view.scale * (low[1] + high[1])) / 2;
+  return undefined;
 }
 
 function resize() {
@@ -65,7 +57,7 @@ function resize() {
 }
 
 function zoom(factor, x = view.width / 2, y = view.height / 2) {
-  const scale = Math.max(0.5, Math.min(2000, view.scale * factor));
+  const scale = Math.max(boxed.on ? 0.1 : 0.5, Math.min(boxed.on ? 5 : 2000, view.scale * factor));
   view.x = x - ((x - view.x) * scale) / view.scale;
   view.y = y - ((y - view.y) * scale) / view.scale;
   view.scale = scale;
@@ -89,14 +81,20 @@ function draw(ratio = window.devicePixelRatio || 1) {
   }
   const c = canvas.getContext("2d");
   c.setTransform(ratio, 0, 0, ratio, 0, 0);
-  c.fillStyle = "#ffffff";
-  c.fillRect(0, 0, width, height);
+  drawOn(c);
+}
+
+/** Draw with a context of the size of the picture. */
+function drawOn(c) {
+  c.fillStyle = COLOURS.paper;
+  c.fillRect(0, 0, view.width, view.height);
   const at = { x: new Float32Array(graph.nodes), y: new Float32Array(graph.nodes) }; // pixels, of the variables drawn
-  for (const v of state.nodes) [at.x[v], at.y[v]] = place(v);
+  for (const v of drawnNodes()) [at.x[v], at.y[v]] = place(v);
   const beside = state.node === null ? null : new Set([state.node, ...edgesOf(state.node).map((k) => other(k, state.node))]);
   drawEdges(c, at);
+  if (boxed.on) return drawBoxes(c, beside);
   drawDots(c, at, beside);
-  drawLabels(c, at, beside);
+  return drawLabels(c, at, beside);
 }
 
 function drawEdges(c, at) {
@@ -104,34 +102,41 @@ function drawEdges(c, at) {
   const chosen = state.pair && graph.edgeOf.get(pairKey(...state.pair));
   const thin = state.near ? 1 : Math.min(1, 0.35 + 600 / (state.edges.length + 600));
   const looks = STYLES.map(() => [[], []]); // by kind, and whether an edge is faded or bright
-  for (const k of state.edges) if (meetsView(at, graph.tail[k], graph.head[k])) looks[graph.kind[k]][Number(state.node === null || touches(k, state.node))].push(k);
+  for (const k of state.edges) if (boxed.on || meetsView(at, graph.tail[k], graph.head[k])) looks[graph.kind[k]][Number(state.node === null || touches(k, state.node))].push(k);
   view.heads = [];
   for (const [kind, style] of STYLES.entries()) {
     for (const bright of [false, true]) {
       const some = looks[kind][Number(bright)];
       if (!some.length) continue;
       c.globalAlpha = bright ? (state.near ? 0.9 : state.node === null ? 0.35 + 0.5 * thin : 1) : state.near ? 0.45 : 0.16;
-      c.strokeStyle = c.fillStyle = style.colour;
+      c.strokeStyle = c.fillStyle = COLOURS.kinds[kind];
       const width = style.width * (bright && state.node !== null ? 1.25 : thin);
       c.setLineDash(some.length > MANY ? [] : style.dash);
       byStrength(some).forEach((edges, i) => {
         c.lineWidth = width * THICKNESS[i];
         c.beginPath();
-        for (const k of edges) { c.moveTo(at.x[graph.tail[k]], at.y[graph.tail[k]]); c.lineTo(at.x[graph.head[k]], at.y[graph.head[k]]); }
+        for (const k of edges) trace(c, at, k);
         c.stroke();
       });
       c.setLineDash([]);
       const typical = radius(graph.head[some[0]]);
-      if (!state.near && typical < 1.8 && !(bright && state.node !== null)) continue; // too small to be seen
+      if (!boxed.on && !state.near && typical < 1.8 && !(bright && state.node !== null)) continue; // too small to be seen
       drawSigns(c, at, some);
-      const length = state.near ? 9 : Math.max(4, Math.min(9, 1.4 * typical));
+      const length = boxed.on ? Math.max(4, Math.min(11, 9 * view.scale)) : state.near ? 9 : Math.max(4, Math.min(9, 1.4 * typical));
       drawMarks(c, at, some, MARKS[kind], length);
     }
   }
   c.globalAlpha = 1;
-  if (state.pair && state.pair.every((v) => state.nodes.includes(v))) {
+  if (state.pair && state.pair.every((v) => drawnNodes().includes(v))) {
     c.globalAlpha = 0.6;
-    line(c, at, ...state.pair, COLOURS.mark, chosen === undefined ? 6 : 9, chosen === undefined ? [3, 5] : []);
+    c.strokeStyle = COLOURS.mark;
+    c.lineWidth = chosen === undefined ? 6 : 9;
+    c.setLineDash(chosen === undefined ? [3, 5] : []);
+    c.beginPath();
+    if (chosen !== undefined) trace(c, at, chosen);
+    else { c.moveTo(at.x[state.pair[0]], at.y[state.pair[0]]); c.lineTo(at.x[state.pair[1]], at.y[state.pair[1]]); }
+    c.stroke();
+    c.setLineDash([]);
     c.globalAlpha = 1;
   }
 }
@@ -150,9 +155,11 @@ function drawSigns(c, at, edges) {
   c.lineWidth = 1.5;
   c.beginPath();
   for (const k of edges) {
-    const a = graph.tail[k], b = graph.head[k], dx = at.x[b] - at.x[a], dy = at.y[b] - at.y[a], d = Math.hypot(dx, dy);
-    if (!(graph.r[k] < 0) || d < 25) continue;
-    const x = (at.x[a] + at.x[b]) / 2, y = (at.y[a] + at.y[b]) / 2;
+    if (!(graph.r[k] < 0)) continue;
+    const points = boxed.on ? lineOf(k) : [graph.tail[k], graph.head[k]].map((v) => [at.x[v], at.y[v]]), i = Math.max(1, points.length >> 1);
+    const [p, q] = [points[i - 1], points[i]], dx = q[0] - p[0], dy = q[1] - p[1], d = Math.hypot(dx, dy);
+    if (!d || Math.hypot(points[points.length - 1][0] - points[0][0], points[points.length - 1][1] - points[0][1]) < 25) continue;
+    const x = (p[0] + q[0]) / 2, y = (p[1] + q[1]) / 2;
     c.moveTo(x - (5 * dy) / d, y + (5 * dx) / d);
     c.lineTo(x + (5 * dy) / d, y - (5 * dx) / d);
   }
@@ -164,15 +171,11 @@ function meetsView(at, a, b) {
   return Math.max(at.x[a], at.x[b]) > 0 && Math.min(at.x[a], at.x[b]) < view.width && Math.max(at.y[a], at.y[b]) > 0 && Math.min(at.y[a], at.y[b]) < view.height;
 }
 
-function line(c, at, a, b, colour, width, dash) {
-  c.strokeStyle = colour;
-  c.lineWidth = width;
-  c.setLineDash(dash);
-  c.beginPath();
-  c.moveTo(at.x[a], at.y[a]);
-  c.lineTo(at.x[b], at.y[b]);
-  c.stroke();
-  c.setLineDash([]);
+/** Add the line of edge k to the path. */
+function trace(c, at, k) {
+  if (boxed.on) return lineOf(k).forEach(([x, y], i) => (i ? c.lineTo(x, y) : c.moveTo(x, y)));
+  c.moveTo(at.x[graph.tail[k]], at.y[graph.tail[k]]);
+  return c.lineTo(at.x[graph.head[k]], at.y[graph.head[k]]);
 }
 
 /** The marks at the ends of edges of one kind, `marks` at tail and head: filled triangles and open circles. */
@@ -181,10 +184,9 @@ function drawMarks(c, at, edges, marks, length) {
     if (!mark) continue;
     c.beginPath();
     for (const k of edges) {
-      if (marks[0] === mark) markPath(c, at, graph.head[k], graph.tail[k], mark, length);
-      if (marks[1] === mark) markPath(c, at, graph.tail[k], graph.head[k], mark, length);
+      for (const end of [0, 1]) if (marks[end] === mark) markPath(c, tipOf(at, k, end, length), mark, length);
     }
-    if (mark === "circle") c.fillStyle = "#ffffff";
+    if (mark === "circle") c.fillStyle = COLOURS.paper;
     c.fill();
     c.fillStyle = c.strokeStyle;
     c.lineWidth = 1.3;
@@ -192,12 +194,24 @@ function drawMarks(c, at, edges, marks, length) {
   }
 }
 
-/** A triangle, or a circle, that touches the circle around b, on the line from a. */
-function markPath(c, at, a, b, mark, length) {
+/** Where edge k touches its tail (0) or head (1), and the direction in which it arrives: [x, y, ux, uy], or null. */
+function tipOf(at, k, end, length) {
+  if (boxed.on) {
+    const points = lineOf(k);
+    if (!end) points.reverse();
+    const tip = points[points.length - 1], from = points.slice().reverse().find((p) => Math.hypot(p[0] - tip[0], p[1] - tip[1]) >= length) || points[0];
+    const d = Math.hypot(tip[0] - from[0], tip[1] - from[1]);
+    return d ? [tip[0], tip[1], (tip[0] - from[0]) / d, (tip[1] - from[1]) / d] : null;
+  }
+  const [a, b] = end ? [graph.tail[k], graph.head[k]] : [graph.head[k], graph.tail[k]];
   const gap = radius(b), dx = at.x[b] - at.x[a], dy = at.y[b] - at.y[a], d = Math.hypot(dx, dy);
-  if (d < gap + 2) return;
-  const ux = dx / d, uy = dy / d, x = at.x[b] - ux * (gap + 0.5), y = at.y[b] - uy * (gap + 0.5), w = 0.42 * length;
-  const back = [x - ux * length, y - uy * length];
+  return d < gap + 2 ? null : [at.x[b] - (dx / d) * (gap + 0.5), at.y[b] - (dy / d) * (gap + 0.5), dx / d, dy / d];
+}
+
+/** A triangle, or a circle, at the tip of an edge. */
+function markPath(c, tip, mark, length) {
+  if (!tip) return;
+  const [x, y, ux, uy] = tip, w = 0.42 * length, back = [x - ux * length, y - uy * length];
   view.heads.push([Math.min(x, back[0]) - 2, Math.min(y, back[1]) - 2, Math.max(x, back[0]) + 2, Math.max(y, back[1]) + 2]);
   if (mark === "circle") {
     const r = 0.45 * length;
@@ -221,6 +235,7 @@ function drawDots(c, at, beside) {
     looks[chosen ? 3 : state.near && state.grown.has(v) ? 2 : !state.near && beside && !beside.has(v) ? 0 : 1].push(v);
   }
   const fills = [COLOURS.dot, COLOURS.dot, COLOURS.grown, COLOURS.chosen];
+  const grouped = looks.map((nodes) => nodes.filter(groupLook));
   looks.forEach((nodes, look) => {
     c.beginPath();
     for (const v of nodes) {
@@ -234,12 +249,23 @@ function drawDots(c, at, beside) {
     c.lineWidth = look === 3 ? 2 : nodes.length > 400 ? 0.6 : 1;
     c.strokeStyle = look === 3 ? COLOURS.ink : COLOURS.grey;
     c.stroke();
+    if (look === 3) return;
+    for (const v of grouped[look]) { // over the plain dots: the colour and form of the group
+      const r = Math.max(radius(v), 2.5), group = groupLook(v);
+      c.beginPath();
+      formPath(c, at.x[v] - r, at.y[v] - r, 2 * r, 2 * r, group.form === "round" ? "pill" : group.form === "pill" ? "cut" : group.form);
+      c.fillStyle = group.fill;
+      c.strokeStyle = group.line;
+      c.lineWidth = 1.4;
+      c.fill();
+      c.stroke();
+    }
   });
   c.globalAlpha = 1;
 }
 
 function drawLabels(c, at, beside) {
-  c.font = "12px system-ui, 'DejaVu Sans', sans-serif";
+  c.font = font(12);
   c.textBaseline = "middle";
   const rank = (v) => (v === state.node ? 1e9 : (state.pair && state.pair.includes(v) ? 1e8 : 0) + (beside && beside.has(v) ? 1e6 : 0) + graph.degree[v]);
   const inside = state.nodes.filter((v) => at.x[v] > 0 && at.y[v] > 0 && at.x[v] < view.width && at.y[v] < view.height);
@@ -248,21 +274,21 @@ function drawLabels(c, at, beside) {
   // in a crowd only the first ones are named, more of them as fewer are in sight, and over the dots of others
   const crowd = !state.near && dots.length > 320;
   const named = crowd ? dots.slice(0, Math.round(40 + 160 * (1 - dots.length / graph.nodes))) : dots;
-  view.labelled = placeLabels(named, (text) => c.measureText(text).width, always, view, crowd ? [] : view.heads);
+  const crowded = crowd || state.edges.length > 3000;
+  view.labelled = placeLabels(named, (text) => c.measureText(text).width, always, view, crowd ? [] : view.heads, crowded ? [] : state.edges.map(lineOf));
   const drawn = new Set(state.nodes);
-  for (const label of view.labelled) {
+  for (const label of view.labelled) { // a line ends at a name and goes on behind it
+    c.globalAlpha = 1;
+    c.fillStyle = COLOURS.paper;
+    c.fillRect(label.x - 1, label.y - 7, label.width + 2, 14);
     c.globalAlpha = !state.near && beside && !beside.has(label.v) ? 0.45 : 1;
-    c.lineWidth = 3;
-    c.lineJoin = "round";
-    c.strokeStyle = "rgba(255, 255, 255, 0.9)";
-    c.font = `${label.v === state.node || (state.pair && state.pair.includes(label.v)) ? "600 " : ""}12px system-ui, 'DejaVu Sans', sans-serif`;
-    c.strokeText(label.text, label.x, label.y);
+    c.font = font(12, label.v === state.node || (state.pair && state.pair.includes(label.v)) ? "600 " : "");
     c.fillStyle = COLOURS.ink;
     c.fillText(label.text, label.x, label.y);
   }
   c.globalAlpha = 1;
   if (!state.near) return;
-  c.font = "10px system-ui, 'DejaVu Sans', sans-serif";
+  c.font = font(10);
   c.textAlign = "center";
   c.fillStyle = COLOURS.ink;
   for (const v of state.nodes) { // how many more neighbours a click would show
@@ -275,16 +301,24 @@ function drawLabels(c, at, beside) {
 /** The variable or edge at a point of the picture: {node}, {pair} or null. */
 function under(x, y) {
   let best = null, nearest = 1;
-  for (const v of state.nodes) {
-    const [px, py] = place(v), d = Math.hypot(px - x, py - y) / (radius(v) + 4);
-    if (d < nearest) { nearest = d; best = { node: v }; }
+  if (boxed.on) {
+    const node = boxed.nodes.find((v) => { const [left, top, w, h] = boxOf(v); return x > left && x < left + w && y > top && y < top + h; });
+    if (node !== undefined) return { node };
+  } else {
+    for (const v of state.nodes) {
+      const [px, py] = place(v), d = Math.hypot(px - x, py - y) / (radius(v) + 4);
+      if (d < nearest) { nearest = d; best = { node: v }; }
+    }
+    if (!best) for (const l of view.labelled) if (x > l.x && x < l.x + l.width && Math.abs(y - l.y) < 8) best = { node: l.v };
   }
-  if (!best) for (const l of view.labelled) if (x > l.x && x < l.x + l.width && Math.abs(y - l.y) < 8) best = { node: l.v };
   if (best) return best;
   nearest = 6;
   for (const k of state.edges) {
-    const a = graph.tail[k], b = graph.head[k], d = fromLine(x, y, place(a), place(b));
-    if (d < nearest) { nearest = d; best = { pair: [a, b] }; }
+    const points = lineOf(k);
+    for (let i = 1; i < points.length; i++) {
+      const d = fromLine(x, y, points[i - 1], points[i]);
+      if (d < nearest) { nearest = d; best = { pair: [graph.tail[k], graph.head[k]] }; }
+    }
   }
   return best;
 }

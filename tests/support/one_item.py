@@ -1,0 +1,54 @@
+"""The work of the CPU engine's threads one item at a time, so that a test can do something between items."""
+
+import threading
+
+import numpy as np
+
+from pycupc.engines.cpu import level1
+from pycupc.engines.cpu.row_items import RowWork
+from pycupc.engines.cpu.threads import CAREFUL, STOP, WANTED
+from pycupc.independence.gaussian.partial_correlation import careful_address
+
+
+def _kinds(kind=RowWork):
+    for own in kind.__subclasses__():
+        yield own
+        yield from _kinds(own)
+
+
+def one_at_a_time(monkeypatch, between):
+    """Let compiled code return after each item, and call ``between()`` before and after the item."""
+    lock = threading.Lock()
+
+    def taken(following, items, state):
+        while not state[STOP]:
+            with lock:
+                number, following[0] = int(following[0]), following[0] + 1
+            if number >= len(items):
+                return
+            between()
+            yield items[number : number + 1]
+            between()
+
+    def stepwise(whole):
+        def walk(self, part, space, state):
+            for items in taken(part.following, part.items, state):
+                one = part._replace(items=items, following=np.zeros(1, dtype=np.int64))
+                whole(self, one, space, state)
+                while state[WANTED]:
+                    state[CAREFUL], state[WANTED] = careful_address(), 0
+                    whole(self, one, space, state)
+
+        return walk
+
+    for kind in set(_kinds()):
+        if "_walk" in vars(kind) and not getattr(kind._walk, "__isabstractmethod__", False):
+            monkeypatch.setattr(kind, "_walk", stepwise(kind._walk))
+    whole_blocks = level1._run_blocks
+
+    def blocks_stepwise(tile, offsets, chosen, mirror, cutoff, blocks, following, findings, done, state):
+        for some in taken(following, blocks, state):
+            own = np.ascontiguousarray(some), np.zeros(1, dtype=np.int64)
+            whole_blocks(tile, offsets, chosen, mirror, cutoff, *own, findings, done, state)
+
+    monkeypatch.setattr(level1, "_run_blocks", blocks_stepwise)

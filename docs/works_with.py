@@ -66,9 +66,9 @@ _TEXT = """\
 # What works with what
 
 Rows are kinds of data, columns are functions. Every cell is tried by the tests. The texts name example data: `x` a
-table of numbers, `k` of categories, `m` of both, `x_k` of numbers of which some are classes; `x_gaps` and `k_gaps` with
-missing values, `x_imputed` and `k_imputed` lists of imputations; `C` and `n` correlations and the number of
-observations, `N` a matrix of these numbers.
+table of numbers, `k` of categories, `m` of both, `x_k` of numbers of which some are classes; `x_gaps`, `k_gaps` and
+`m_gaps` with missing values, `x_imputed`, `k_imputed` and `m_imputed` lists of imputations; `C` and `n` correlations
+and the number of observations, `N` a matrix of these numbers.
 [My data are ...](howto/data.md) explains the choice.
 
 ## Python
@@ -76,8 +76,7 @@ observations, `N` a matrix of these numbers.
 `skeleton`, `pc`, `fci` and `rfci` take every kind, with all options, and the results of all kinds explain, save and
 load. Resamples need rows: correlations have none, and nobody knows the rows behind the data of a function of yours.
 Effects are linear: they need numbers, and `cstar` a test of linear dependence too. An `executor` is taken by `pc`,
-`skeleton`, `fci` and `rfci` ([Clusters](howto/cluster.md)). A function of yours runs on the reference engine, and mixed
-data need complete rows.
+`skeleton`, `fci` and `rfci` ([Clusters](howto/cluster.md)). A function of yours runs on the reference engine.
 
 {python}
 

@@ -14,11 +14,15 @@ The public names:
     ida, ida_fast, joint_ida   the same as pcalg's functions give them
     MultipleImputation         several imputations of an incomplete table: gaussMItest, disMItest
     IncompleteTable            a table with missing values, for test-wise deletion: gaussCItwd, disCItwd
-    MixedTable, mixCItest      a table of numbers and categories, and its test
+    MixedTable                 a table of numbers and categories: mixCItest, flexCItest; with gaps mixCItwd, flexCItwd
+    MixedImputation            several imputations of such a table: mixMItest, flexMItest
     choose, Choice             the test that fits a table, why, and others that would do
-    RCoT                       a test for nonlinear dependence, for pc(table, RCoT())
+    KCI, RCoT                  tests for nonlinear dependence, for pc(table, KCI()); RCoT for many variables or rows
     cstar, CStaR               pairs of cause and effect, ranked by how stable a large effect is
     compare                    two results side by side
+    evaluate, Evaluation       a result beside the true graph
+    simulate, Simulation       a random DAG, and data from it
+    d_separated                whether a graph implies an independence
     stability, Stability       how often each edge is found on resamples of the rows
     EngineError, Interrupted   what pc and skeleton may raise besides TypeError and ValueError
 
@@ -55,9 +59,12 @@ if TYPE_CHECKING:
     from pycupc.independence.families import choose
     from pycupc.independence.gaussian.gauss_ci_test import gaussCItest
     from pycupc.independence.gaussian.suffstat import SuffStat
+    from pycupc.independence.kernel.kci import KCI
     from pycupc.independence.missing.data import IncompleteTable, MultipleImputation
     from pycupc.independence.missing.reference_tests import disCItwd, disMItest, gaussCItwd, gaussMItest
-    from pycupc.independence.mixed.mix_ci_test import mixCItest
+    from pycupc.independence.mixed.data import MixedImputation
+    from pycupc.independence.mixed.mix_ci_test import flexCItest, flexCItwd, mixCItest, mixCItwd
+    from pycupc.independence.mixed.mix_mi_test import flexMItest, mixMItest
     from pycupc.independence.rcot import RCoT
     from pycupc.results.comparison import compare
     from pycupc.results.pagalgo import PagAlgo
@@ -66,13 +73,17 @@ if TYPE_CHECKING:
     from pycupc.stability.ranking import CStaR
     from pycupc.stability.stability_result import Stability
     from pycupc.stability.stability_run import stability
+    from pycupc.truth.evaluation import Evaluation, evaluate
+    from pycupc.truth.separation import d_separated
+    from pycupc.truth.simulation import Simulation, simulate
 
 __all__ = [
-    "CStaR", "Choice", "Effects", "EngineError", "IncompleteTable", "Interrupted", "Knowledge", "MixedTable",
-    "MultipleImputation", "PagAlgo", "PcAlgo", "RCoT", "Stability", "SuffStat", "__version__",
-    "add_background_knowledge", "adjustment_set", "choose", "compare", "cstar", "disCItwd", "disMItest", "effects",
-    "fci", "gaussCItest", "gaussCItwd", "gaussMItest", "ida", "ida_fast", "is_adjustment_set", "joint_ida", "mixCItest",
-    "pc", "rfci", "skeleton", "stability",
+    "KCI", "CStaR", "Choice", "Effects", "EngineError", "Evaluation", "IncompleteTable", "Interrupted", "Knowledge",
+    "MixedImputation", "MixedTable", "MultipleImputation", "PagAlgo", "PcAlgo", "RCoT", "Simulation", "Stability",
+    "SuffStat", "__version__", "add_background_knowledge", "adjustment_set", "choose", "compare", "cstar",
+    "d_separated", "disCItwd", "disMItest", "effects", "evaluate", "fci", "flexCItest", "flexCItwd", "flexMItest",
+    "gaussCItest", "gaussCItwd", "gaussMItest", "ida", "ida_fast", "is_adjustment_set", "joint_ida", "mixCItest",
+    "mixCItwd", "mixMItest", "pc", "rfci", "simulate", "skeleton", "stability",
 ]  # fmt: skip
 
 _HOME = {
@@ -80,14 +91,18 @@ _HOME = {
     "Choice": "pycupc.independence.choice",
     "Effects": "pycupc.effects.effects_result",
     "EngineError": "pycupc.engines.protocol",
+    "Evaluation": "pycupc.truth.evaluation",
     "IncompleteTable": "pycupc.independence.missing.data",
     "Interrupted": "pycupc.algorithm.skeleton",
+    "KCI": "pycupc.independence.kernel.kci",
     "Knowledge": "pycupc.graph.knowledge",
+    "MixedImputation": "pycupc.independence.mixed.data",
     "MixedTable": "pycupc.data.mixed",
     "MultipleImputation": "pycupc.independence.missing.data",
     "PagAlgo": "pycupc.results.pagalgo",
     "PcAlgo": "pycupc.results.pcalgo",
     "RCoT": "pycupc.independence.rcot",
+    "Simulation": "pycupc.truth.simulation",
     "Stability": "pycupc.stability.stability_result",
     "SuffStat": "pycupc.independence.gaussian.suffstat",
     "add_background_knowledge": "pycupc.algorithm.background",
@@ -95,10 +110,15 @@ _HOME = {
     "choose": "pycupc.independence.families",
     "compare": "pycupc.results.comparison",
     "cstar": "pycupc.stability.cstar",
+    "d_separated": "pycupc.truth.separation",
     "disCItwd": "pycupc.independence.missing.reference_tests",
     "disMItest": "pycupc.independence.missing.reference_tests",
     "effects": "pycupc.effects.effects",
+    "evaluate": "pycupc.truth.evaluation",
     "fci": "pycupc.algorithm.fci",
+    "flexCItest": "pycupc.independence.mixed.mix_ci_test",
+    "flexCItwd": "pycupc.independence.mixed.mix_ci_test",
+    "flexMItest": "pycupc.independence.mixed.mix_mi_test",
     "gaussCItest": "pycupc.independence.gaussian.gauss_ci_test",
     "gaussCItwd": "pycupc.independence.missing.reference_tests",
     "gaussMItest": "pycupc.independence.missing.reference_tests",
@@ -107,8 +127,11 @@ _HOME = {
     "is_adjustment_set": "pycupc.effects.adjustment",
     "joint_ida": "pycupc.effects.ida",
     "mixCItest": "pycupc.independence.mixed.mix_ci_test",
+    "mixCItwd": "pycupc.independence.mixed.mix_ci_test",
+    "mixMItest": "pycupc.independence.mixed.mix_mi_test",
     "pc": "pycupc.algorithm.pc",
     "rfci": "pycupc.algorithm.rfci",
+    "simulate": "pycupc.truth.simulation",
     "skeleton": "pycupc.algorithm.skeleton",
     "stability": "pycupc.stability.stability_run",
 }

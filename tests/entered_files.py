@@ -70,7 +70,7 @@ def as_cu_pc(columns: NDArray[np.float64], labels: list[str]) -> None:
     arguments = {**limits, **flags, "u2pd": "relaxed", "engine": "auto", "verbose": False}
     options = {"labels": labels, "test": "gaussCItest", "arguments": arguments, "by_default": True}
     job = Job("pc", "address")
-    job.start(options | {"pMax": False, "progress": False, "batch": False}, ["x"])
+    job.start(options | {"pMax": False, "progress": False, "batch": False, "evidence": False}, ["x"])
     assert job.close()
 
 

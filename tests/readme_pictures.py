@@ -9,7 +9,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-import browser  # beside this script
+sys.path.insert(0, str(Path(__file__).parent / "support"))
+import browser
 import explored_graphs
 from PIL import Image
 

@@ -136,6 +136,7 @@ def problem_of(given: Arguments, progress: ProgressHook | None = None, executor:
     on_cpu = engine == "auto" and test.engine == "cpu"
     wanted: str | Engine = test.engine if engine == "auto" else engine
     chosen, note = make_engine(wanted, len(labels), numCores=given.numCores, options=engine_options)
+    chosen = chosen.for_test(test)
     if executor is not None:
         chosen = _with_workers(chosen, given, executor)
     note = "reference (custom indepTest)" if custom else f"cpu (auto: {test.name} data)" if on_cpu else note
@@ -183,6 +184,7 @@ def _test(given: Arguments, progress: ProgressHook | None) -> tuple[Independence
         function,
         given.alpha,
         p=given.p or 0,
+        m_max=given.m_max,
         NAdelete=bool(given.NAdelete),
         quirks=quirks,
         correlation=None if reason else given.correlation,

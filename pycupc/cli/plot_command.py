@@ -74,7 +74,7 @@ def main(args: argparse.Namespace) -> int:
     )
     look = picture_options.picture_arguments(args, fit.labels, page=ending == ".html")
     if ending == ".html":
-        fit.explore(out, around=args.around, radius=args.radius, show=False)
+        fit.explore(out, around=args.around, radius=args.radius, show=False, **look)
     elif isinstance(fit, (Consensus, PagConsensus)):
         fit.save_picture(out, around=args.around, radius=args.radius, **look)
     else:

@@ -82,8 +82,9 @@ def main(args: argparse.Namespace) -> int:
         fit, interruption = _fit(args, record, shown)
         if args.to_cpdag and interruption is None:
             fit = _cpdag_of(fit)
-        if "rows_dropped" in record.source:
-            fit.notes["data"] = record.source["rows_dropped"]
+        facts = ("columns_left_out", "marks_of_missing", "rows_dropped")
+        if decided := [record.source[fact] for fact in facts if fact in record.source]:
+            fit.notes["data"] = "; ".join(decided)
         if fit.p_values.deferred:
             with record.timed("p_values"), level_bar(wanted=shown):
                 interruption = interruption or _find_p_values(fit)
@@ -188,7 +189,14 @@ FILES = (
     FileKind(
         "graph.html",
         "the graph and its evidence, to explore in a browser",
-        lambda fit, path, args: fit.explore(path, show=False, around=args.around or None, radius=args.distance),
+        lambda fit, path, args: fit.explore(
+            path,
+            show=False,
+            around=args.around or None,
+            radius=args.distance,
+            name="example data" if args.example else args.data.name.split(".")[0],
+            **picture_options.picture_arguments(args, fit.labels, page=True),
+        ),
         left_out=too_large,
         drawn=True,
     ),

@@ -152,25 +152,33 @@ class MixedTable:
             Values are missing or infinite, or a column of categories has too many, as names and numbers with a unit
             have; the message names the columns.
         """
+        self._check(~np.isfinite(self.values), "data must be complete and finite; missing or infinite values in ")
+
+    def check_gaps(self) -> None:
+        """As `check`, but values may be missing, though not all of a column."""
+        self._check(np.isinf(self.values), "data must be finite; infinite values in ")
+        if (empty := np.isnan(self.values).all(axis=0)).any():
+            raise ValueError(f"all values are missing in {listed_at(self.names, empty)}")
+
+    def _check(self, wrong: NDArray[np.bool_], text: str) -> None:
+        """Raise ValueError with this text if values are wrong."""
         if self.checked:
             return
         self.check_texts()
-        wrong = ~np.isfinite(self.values).all(axis=0)
-        if wrong.any():
-            text = "data must be complete and finite; missing or infinite values in "
-            raise ValueError(text + listed_at(self.names, wrong))
+        if (columns := wrong.any(axis=0)).any():
+            raise ValueError(text + listed_at(self.names, columns))
         warn_of_constants(self.constant, self.names)
         path = self.facts.get("path", "")
         of_texts = *counted(self.names, self.categories, path), *doubtful(self.names, self.categories)
         for remark in (*remarks_on(self.values, self.names), *of_texts):
-            warnings.warn(remark, stacklevel=3)
+            warnings.warn(remark, stacklevel=4)
         if not self.categorical.any():
             Table.of_values(self.values, self.labels).warn_of_codes()
 
     @cached_property
     def constant(self) -> NDArray[np.bool_]:
-        """Which variables have one value, bool (p,)."""
-        return np.asarray((self.values == self.values[:1]).all(axis=0))
+        """Which variables have one value, bool (p,), where they are not missing."""
+        return np.asarray(np.fmax.reduce(self.values) == np.fmin.reduce(self.values))
 
     def constant_variables(self) -> NDArray[np.int64]:
         """The variables that have one value, by their positions."""

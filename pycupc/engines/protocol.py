@@ -163,6 +163,10 @@ class Engine(ABC):
         """Whether the engine runs such tests."""
         return self.name in test.engines
 
+    def for_test(self, test: IndependenceTest) -> Engine:
+        """The engine that runs this test in the place of this one, if there is another."""
+        return self
+
     @abstractmethod
     def memory(self, test: IndependenceTest) -> tuple[int, int]:
         """Bytes that a run needs at its start beside the data, and bytes free; later needs are checked in the run."""

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from pycupc.data.names import check_labels, default_labels, position
 from pycupc.graph import drawing as plotting
 from pycupc.graph.exports import Exported
-from pycupc.graph.sparse import SparseGraph, read_only
+from pycupc.graph.sparse import ARROW, TAIL, SparseGraph, read_only
 from pycupc.system.text import counted
 
 if TYPE_CHECKING:
@@ -116,6 +116,43 @@ class NamedGraph(Exported):
         attributes = {name: values[edge] for name, values in self.edge_attributes().items()}
         labels = tuple(self.labels[v] for v in kept.tolist())
         return _Subgraph(labels=labels, sparse_graph=graph, attributes=attributes)
+
+    def neighbours(self, v: int | str) -> tuple[str, ...]:
+        """Labels of all variables with an edge to v, whatever its marks, in order; errors as of `index`."""
+        return self._labels(self._edges_at(v)[0])
+
+    def parents(self, v: int | str) -> tuple[str, ...]:
+        """Labels of the variables a with a --> v, in the order of the table; errors as of `index`."""
+        other, here, there = self._edges_at(v)
+        return self._labels(other[(here == ARROW) & (there == TAIL)])
+
+    def children(self, v: int | str) -> tuple[str, ...]:
+        """Labels of the variables b with v --> b, in the order of the table; errors as of `index`."""
+        other, here, there = self._edges_at(v)
+        return self._labels(other[(here == TAIL) & (there == ARROW)])
+
+    def markov_blanket(self, v: int | str) -> tuple[str, ...]:
+        """Labels of the variables given which v is independent of all others, in the order of the table.
+
+        These are the neighbours of v and the other parents of its children. In a CPDAG they are the same for all its
+        DAGs. Errors as of `index`; ValueError if an edge of the graph is neither directed nor undirected.
+        """
+        if any([*self.sparse_graph.counts().values()][2:]):
+            text = "the Markov blanket needs a graph of directed and undirected edges, such as a DAG or a CPDAG"
+            raise ValueError(f"{text}, got {self.kinds_of_edges()}")
+        found = {*self.neighbours(v)}.union(*map(self.parents, self.children(v))) - {self.labels[self.index(v)]}
+        return tuple(label for label in self.labels if label in found)
+
+    def _edges_at(self, v: int | str) -> tuple[NDArray[np.int32], NDArray[np.int8], NDArray[np.int8]]:
+        """The neighbours of v, ascending, the marks at v and the marks at the neighbours."""
+        at, graph = self.index(v), self.sparse_graph
+        up, down = graph.low == at, graph.high == at
+        other = np.concatenate((graph.low[down], graph.high[up]))
+        here = np.concatenate((graph.high_mark[down], graph.low_mark[up]))
+        return other, here, np.concatenate((graph.low_mark[down], graph.high_mark[up]))
+
+    def _labels(self, variables: NDArray[np.int32]) -> tuple[str, ...]:
+        return tuple(self.labels[v] for v in variables.tolist())
 
     # -- pictures -----------------------------------------------------------------------------------------------------
 

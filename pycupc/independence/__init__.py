@@ -10,6 +10,7 @@ gaussian/      partial correlations, the default
 discrete/      G^2 tests of categories
 mixed/         tests of numbers and categories together
 missing/       tests of data with gaps, and of imputations
+kernel/        the kernel-based test, for dependence of any form
 
 A `family.py` describes the family of its folder.
 """

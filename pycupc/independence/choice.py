@@ -80,7 +80,7 @@ class Choice:
     Attributes
     ----------
     family : str
-        The family of the test: gaussian, discrete, mixed, incomplete or imputed.
+        The family of the test: gaussian, discrete, mixed, incomplete, imputed, incomplete mixed or imputed mixed.
     indepTest : callable
         The test, as `pycupc.pc` takes it.
     data : object

@@ -8,6 +8,7 @@ outside the folder compares classes.
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -32,8 +33,9 @@ class Request:
 
     `function`: the function or object that stands for the family, as of ``indepTest``; `by_default`: whether nobody has
     named it, so that data that may be meant for another test are worth a warning. `p`: the number of variables if it is
-    given, else 0. `device`: the engine that computes the correlations of p variables, if it does so on its
-    device; `progress`, callable ``(done, total)``: called while the CPU computes them. The others: as of `pycupc.pc`.
+    given, else 0. `m_max`: most variables of a set. `device`: the engine that computes the correlations of p variables,
+    if it does so on its device; `progress`, callable ``(done, total)``: called while the CPU computes them. The others:
+    as of `pycupc.pc`.
     """
 
     suffStat: Any
@@ -41,6 +43,7 @@ class Request:
     alpha: float = 0.01
     labels: Any = None
     p: int = 0
+    m_max: float = math.inf
     NAdelete: bool = True
     quirks: bool = False
     correlation: str | None = None
@@ -67,6 +70,11 @@ class FromR:
     def p(self) -> int:
         """Number of variables."""
         return len(self.labels)
+
+    @property
+    def quiet(self) -> NDArray[Any]:
+        """The table with quiet NaN in place of R's NA, a signalling NaN, with which NumPy's fmin and fmax are wrong."""
+        return np.where(np.isnan(self.table), np.nan, self.table)
 
 
 class Observations(Protocol):
@@ -136,13 +144,13 @@ class TableRows:
 def mixed_from_r(sent: FromR) -> MixedTable:
     """A table of numbers and categories; ``values["texts"]``: the categories of each column, None for numbers."""
     categories = tuple(None if own is None else tuple(own) for own in sent.values["texts"])
-    return MixedTable(sent.table, categories, (False,) * sent.p, tuple(sent.labels))
+    return MixedTable(sent.quiet, categories, (False,) * sent.p, tuple(sent.labels))
 
 
 def table_from_r(sent: FromR) -> Table | MixedTable:
     """A table of numbers, or of numbers and categories."""
     mixed = any(own is not None for own in sent.values.get("texts") or ())
-    return mixed_from_r(sent) if mixed else Table.of(sent.table, sent.labels)
+    return mixed_from_r(sent) if mixed else Table.of(sent.quiet, sent.labels)
 
 
 def no_rows(function: Any) -> ValueError:
@@ -212,8 +220,8 @@ class Kind:
     """A kind of data that a family takes: a row of the page "What works with what".
 
     The texts name example data: `x` a table of numbers, `k` of categories, `m` of both, `x_k` of numbers of which some
-    are classes; `x_gaps`, `k_gaps` with missing values, `x_imputed`, `k_imputed` lists of imputations; `C` and `n`
-    correlations and the number of observations, `N` a matrix of these numbers.
+    are classes; `x_gaps`, `k_gaps`, `m_gaps` with missing values, `x_imputed`, `k_imputed`, `m_imputed` lists of
+    imputations; `C` and `n` correlations and the number of observations, `N` a matrix of these numbers.
     """
 
     title: str
@@ -244,6 +252,8 @@ class Family:
     make: Callable[[Request], IndependenceTest]
     #: The functions that stand for the family as ``indepTest``.
     functions: tuple[Any, ...] = ()
+    #: Classes of objects that stand for the family as ``indepTest`` as well: tests with options.
+    options: tuple[type, ...] = ()
     #: The names among them of tests with faults of pcalg or micd, which `quirks` reproduces.
     faulty: tuple[Any, ...] = ()
     #: Classes of data that need no ``indepTest``, and the function that stands for such data.

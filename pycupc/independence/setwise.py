@@ -24,6 +24,10 @@ class SetwiseTest(IndependenceTest):
     symmetric: bool = True  # whether the tests of (x, y) and (y, x) have the same p-value
     # The most tests that `single_tests` is given at a time; 0: the engine chooses, and threads may call it together.
     at_once: int = 0
+    # Threads that `single_tests` may use where it is given `at_once` tests; 0: all cores. The engine says so.
+    threads: int = 0
+    # Tests of a round that take about as long as one, since they are made at the same time.
+    together: int = 1
 
     def __init__(self, data: Any, alpha: float, *, NAdelete: bool = True) -> None:
         """`data`: with `p`, `n` and `labels`. `NAdelete`: a NaN p-value counts as 1 if True, else as 0."""

@@ -93,7 +93,8 @@ def explain(sent: Sent, options: Mapping[str, Any]) -> Answer:
 
     `options` are as of `compared`; `alpha_given`: whether the user gave it; `known`: whether the separating sets are
     known, of an fciAlgo whether the tests found them; of an fciAlgo `rules`, `jci`, `context`; `question`: "edges", or
-    "why" with the positions `x` and `y`, from 1. If R gave the data, also the options of `data_of`, and `test`.
+    "why" with the positions `x` and `y`, from 1, or "page" with the `file` of the explorer, and `around`, `radius` and
+    `groups` as of `pycupc.r.pictures.picture`. If R gave the data, also the options of `data_of`, and `test`.
     """
     alpha, data = options["alpha"], None
     if options.get("test") == "gaussCItest" and "pair_n" not in sent and alpha is not None:
@@ -104,7 +105,14 @@ def explain(sent: Sent, options: Mapping[str, Any]) -> Answer:
         fit = _rebuilt(sent, options, data, known)
     elif options["alpha_given"]:
         fit = _with_alpha(fit, alpha)
-    return _edges(fit, data) if options["question"] == "edges" else _why(fit, options)
+    if options["question"] == "edges":
+        return _edges(fit, data)
+    if options["question"] == "why":
+        return _why(fit, options)
+    around = [int(v) - 1 for v in options["around"]] or None
+    groups = [str(name) or None for name in options["groups"]] or None
+    fit.explore(options["file"], show=False, around=around, radius=int(options["radius"]), groups=groups)
+    return {}, {}
 
 
 def _with_alpha(fit: PcAlgo | PagAlgo, alpha: float) -> PcAlgo | PagAlgo:

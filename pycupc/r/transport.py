@@ -44,6 +44,7 @@ from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.independence.p_values import PValues
 from pycupc.r.conversions import to_plain, untested_arrays
 from pycupc.r.messages import failures_in_reply, in_r
+from pycupc.r.pictures import picture
 from pycupc.r.r_explanation import Answer, compared, cpdag_of, explain
 from pycupc.r.r_memory import RVectors
 from pycupc.r.sent_data import Sent, chosen, data_of
@@ -61,7 +62,7 @@ from pycupc.system.version import __version__ as VERSION
 __all__ = ["PROTOCOL", "TESTS", "VERSION", "Job", "situation"]
 
 #: Version of the messages that the two halves exchange; must equal `protocol` of r_wrapper/R/python.R.
-PROTOCOL = 20
+PROTOCOL = 21
 #: The names of the tests that `indepTest` may be.
 TESTS = list(FUNCTIONS)
 #: The names of arguments in R that differ, with the names in Python.
@@ -75,9 +76,9 @@ class Job(Background):
     """One computation, driven by R: `start`, `step` until the reply, `fill`, `close`.
 
     `what` is "pc", "skeleton", "fci", "rfci", "stability", "cstar", "effects", "correlations", "choose", "compare",
-    "explain"
-    (the edges of a result, or `why`), "cpdag" or "ask" (a question about a result of "stability"); `address`: of the R
-    environment with the vectors of the arrays. OSError if this process cannot see them.
+    "explain" (the edges of a result, `why`, or the explorer), "picture", "cpdag" or "ask" (a question about a result of
+    "stability"); `address`: of the R environment with the vectors of the arrays. OSError if this process cannot see
+    them.
     """
 
     def __init__(self, what: str, address: str) -> None:
@@ -132,7 +133,7 @@ class Job(Background):
 
     def _compute(self, options: dict[str, Any]) -> Answer:
         others = {"compare": compared, "explain": explain, "cpdag": cpdag_of, "ask": answer}
-        others |= {"effects": effects, "correlations": _correlations, "choose": chosen}
+        others |= {"effects": effects, "correlations": _correlations, "choose": chosen, "picture": picture}
         if self._what in others:
             return others[self._what](self._in, options)
         return self._resampled(options) if self._what in ("stability", "cstar") else self._run(options)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pycupc.graph.drawing import Variables, describe
+from pycupc.graph.drawing.look import Look
 from pycupc.graph.explorer import Content, InlinePage, RemovedPairs, part_of, show_page
 from pycupc.graph.sepset import FlatCells
 from pycupc.graph.sparse import SparseGraph
@@ -39,6 +41,7 @@ def content(
     radius: int = 2,
     stability: ArrayLike | None = None,
     effects: Any = None,
+    groups: Any = None,
 ) -> Content:
     """Gather the content of the page of a result; arguments and errors as of `PcAlgo.explore`."""
     graph, p = fit.sparse_graph, len(fit.labels)
@@ -64,7 +67,9 @@ def content(
     cutoffs = [math.nan if n is None or alpha is None else fisher_z.cutoff(alpha, n, k) for k in range(last + 1)]
     part["labels"] += [fit.labels[v] for v in named.tolist()]
     of_pairs, missing = _effects(effects, fit.labels, nodes)
-    part["note"] = " ".join(filter(None, (fit.page_note(), part["note"], missing)))
+    notes = getattr(fit, "notes", {})  # which a consensus lacks
+    data = f"Data: {notes['data']}." if "data" in notes else ""
+    part["note"] = " ".join(filter(None, (fit.page_note(), data, part["note"], missing)))
     return Content(
         **part,
         title=fit.title,
@@ -85,6 +90,7 @@ def content(
         n=n,
         alpha=alpha,
         effects=of_pairs,
+        **_groups(groups, fit.sparse_graph, fit.labels, nodes),
     )
 
 
@@ -99,6 +105,12 @@ def _effects(effects: Any, labels: tuple[str, ...], nodes: Integers) -> tuple[di
     return effects.on_page(nodes), ""
 
 
+def _groups(groups: Any, graph: SparseGraph, labels: Sequence[str], nodes: Integers) -> dict[str, Any]:
+    """The groups among the variables of the page, as fields of `Content`."""
+    look = Look.of(graph, labels, groups=groups)
+    return {} if look.group is None else {"groups": list(look.groups), "group": look.group[nodes] + 1}
+
+
 def consensus_content(
     graph: SparseGraph,
     labels: Sequence[str],
@@ -107,6 +119,7 @@ def consensus_content(
     *,
     around: Variables | None = None,
     radius: int = 2,
+    groups: Any = None,
 ) -> Content:
     """The content of the page of a consensus of resamples: no tests, but the shares of the resamples with each mark.
 
@@ -114,7 +127,8 @@ def consensus_content(
 
     `shares` has "adjacent"; its arrays and their order are as in `pycupc.stability.Consensus.frequencies`.
     """
-    _, at, part = part_of(graph, labels, -shares["adjacent"], around, radius, "found most often")
+    nodes, at, part = part_of(graph, labels, -shares["adjacent"], around, radius, "found most often")
+    part |= _groups(groups, graph, labels, nodes)
     on_page = {mark: share[at] for mark, share in shares.items()}
     title, facts = about
     return Content(**part, title=title, facts=facts, stability=on_page["adjacent"], shares=on_page)
@@ -181,7 +195,7 @@ def _facts(fit: TestedResult, graph: SparseGraph) -> str:
 class ExplorableGraph(TestedGraph):
     """A graph with the tests behind its edges that can be shown in a browser."""
 
-    def explore(
+    def explore(  # noqa: PLR0913 - the options of a page
         self,
         path: str | PathLike[str] | None = None,
         *,
@@ -190,6 +204,9 @@ class ExplorableGraph(TestedGraph):
         radius: int = 2,
         stability: ArrayLike | None = None,
         effects: Any = None,
+        groups: Any = None,
+        name: str = "",
+        units: Mapping[str, str] | None = None,
     ) -> Path | InlinePage:
         """Write the explorer of the graph and its evidence, one HTML file.
 
@@ -208,6 +225,12 @@ class ExplorableGraph(TestedGraph):
         effects : Effects, optional
             What `pycupc.effects` found with method "local": beside a chosen variable, what it moves and what moves it.
             For pages of at most 200 variables.
+        groups : mapping of str to variables, or sequence of p str or None, optional
+            Groups of variables, as of `plot`: drawn in a colour and a form of their own, and listed in the filters.
+        name : str, optional
+            Name of the data, the headline of the page.
+        units : mapping of str to str, optional
+            Units of variables by label: effects in different units have axes of their own.
 
         Returns
         -------
@@ -217,7 +240,13 @@ class ExplorableGraph(TestedGraph):
         Raises
         ------
         ValueError
-            If `stability` has another length, `effects` has other variables, or a variable of `around` does not exist.
+            If `stability` has another length, `effects` has other variables, or a variable of `around`, `groups` or
+            `units` does not exist.
         """
-        found = content(self, around=around, radius=radius, stability=stability, effects=effects)
+        found = content(self, around=around, radius=radius, stability=stability, effects=effects, groups=groups)
+        units = dict(units or {})
+        if unknown := [label for label in units if label not in self.labels]:
+            raise ValueError(f"units must be of variables of the graph, got {unknown[0]!r}")
+        shown = found.labels[: found.graph.p]
+        found = replace(found, name=str(name), units=[units.get(label, "") for label in shown] if units else ())
         return show_page(found, path, show=show)

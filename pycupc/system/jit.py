@@ -63,6 +63,7 @@ SOURCES = (
     "system/atomics.py",
     "independence/gaussian/*.py",
     "independence/discrete/*.py",
+    "independence/kernel/compiled.py",
     "independence/missing/*.py",
     "independence/mixed/*.py",
     "independence/compiled_rcot.py",

@@ -123,7 +123,7 @@ def single_products() -> Iterator[None]:
     with _switching:
         _single += 1
         if _single == 1:
-            _before[:] = [(put, get()) for put, get in _openblas()]
+            _before[:] = [(put, get()) for put, get in _openblas("scipy.linalg" in sys.modules)]
             for put, _ in _before:
                 put(1)
     try:
@@ -136,8 +136,8 @@ def single_products() -> Iterator[None]:
 
 
 @cache
-def _openblas() -> list[tuple[Any, Any]]:
-    """For each OpenBLAS that this process had loaded at the first call: set the number of its threads, and get it."""
+def _openblas(of_scipy: bool) -> list[tuple[Any, Any]]:
+    """For each OpenBLAS that is loaded, that of SciPy among them or not: set the number of its threads, and get it."""
     found = []
     with contextlib.suppress(OSError):
         paths = {line.split()[-1] for line in (_PROC / "self/maps").read_text().splitlines() if "openblas" in line}

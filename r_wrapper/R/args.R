@@ -225,7 +225,8 @@ need_pcalg <- function(caller, instead = "cu_plain() returns the same answer as 
 
 # The tests that the engines compute themselves.
 tests_of_pcalg <- c("gaussCItest", "disCItest", "binCItest")
-tests_of_micd <- c("gaussMItest", "disMItest", "gaussCItwd", "disCItwd", "mixCItest")
+imputed_tests <- c("gaussMItest", "disMItest", "mixMItest", "flexMItest")
+tests_of_micd <- c(imputed_tests, "gaussCItwd", "disCItwd", "mixCItwd", "flexCItwd", "mixCItest", "flexCItest")
 built_in_tests <- c(tests_of_pcalg, tests_of_micd)
 
 # The tests of Python that are given by name alone; none if Python cannot be started, which then is not the error.

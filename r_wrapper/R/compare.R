@@ -113,6 +113,7 @@ uses_rule <- function(args) {
 # Python's StoredResult.to_bytes() writes it, and the `note`, why the graph is not a CPDAG, or "". Of a result of
 # pcalg::pc() whose rule changed sets, run_method() puts the sets that the tests `found` there.
 with_evidence <- function(fit, plain) {
+  plot_without_rgraphviz()
   note <- if (is.null(plain$note)) "" else plain$note
   if (nzchar(note)) print_notes()
   attr(fit, "cu_evidence") <- list(bytes = plain$evidence, note = note)

@@ -44,15 +44,23 @@
 #' cluster there. For resamples, [cu_stability()] in one process takes less time and memory than workers.
 #'
 #' @section Missing values, and numbers with categories:
-#' The tests of package micd are named, `"gaussCItwd"`, `"disCItwd"`, `"gaussMItest"`, `"disMItest"` and `"mixCItest"`,
-#' or given as its functions; micd need not be installed. The engine `"cpu"` computes them. `suffStat` is as in micd:
-#' for `"gaussCItwd"` a table with NA; for `"disCItwd"` a list with `dm`, codes with NA, `nlev` and `adaptDF`; for
-#' `"gaussMItest"` a list of the correlation matrices of the imputations and, last, the number of observations; for
-#' `"disMItest"` a list of data frames of factors. For these two it may be a `mids` object of package mice. For
-#' `"mixCItest"` it is a complete data frame of numbers and factors. With `quirks = TRUE`, `"disCItwd"` and
-#' `"mixCItest"` have the faults of micd as well.
+#' The tests of package micd are named, `"gaussCItwd"`, `"disCItwd"`, `"mixCItwd"`, `"flexCItwd"`, `"gaussMItest"`,
+#' `"disMItest"`, `"mixMItest"`, `"flexMItest"`, `"mixCItest"` and `"flexCItest"`, or given as its functions; micd need
+#' not be installed. The engine `"cpu"` computes them. `suffStat` is as in micd: for `"gaussCItwd"` a table with NA; for
+#' `"disCItwd"` a list with `dm`, codes with NA, `nlev` and `adaptDF`; for `"gaussMItest"` a list of the correlation
+#' matrices of the imputations and, last, the number of observations; for `"disMItest"` a list of data frames of
+#' factors; for `"mixMItest"` a list of data frames of numbers and factors. For these three, and `"flexMItest"`, it may
+#' be a `mids` object of package mice. For `"mixCItest"` it is a complete data frame of numbers and factors, for
+#' `"mixCItwd"` and `"flexCItwd"` one with NA. For `"flexCItest"` and `"flexMItest"` it is as `micd::getSuff()` makes it,
+#' or as for `"mixCItest"` and `"mixMItest"`. With `quirks = TRUE`, `"disCItwd"` and the tests of numbers and factors
+#' have the faults of micd as well.
 #'
 #' Codes that SPSS calls missing, in columns of package haven (`na_values`, `na_range`), count as NA in each data frame.
+#'
+#' @section Dependence of any form:
+#' `indepTest = "KCI"` is the kernel-based conditional independence test of Zhang, Peters, Janzing and Schoelkopf (2011),
+#' with the p-values of causal-learn and of CondIndTests. `suffStat` is a complete table of numbers, for up to some
+#' thousand rows: the time of a test grows with their square or cube.
 #'
 #' @section Memory:
 #' For p variables, `C`, the slot `pMax` and the list of lists in the slot `sepset` take 8 p^2 bytes each, 0.8 GB each
@@ -69,7 +77,7 @@
 #'   whose correlations the engine computes, or which holds categories. For another `indepTest`, whatever that
 #'   function expects.
 #' @param indepTest [pcalg::gaussCItest()], [pcalg::disCItest()] or [pcalg::binCItest()] (or the name of one as a
-#'   string), which the engines compute themselves, or a test of micd, see the section on them. Any other
+#'   string), which the engines compute themselves, or a test of micd or `"KCI"`, see the sections on them. Any other
 #'   function `indepTest(x, y, S, suffStat)` is called once per test: the answer is the same, at the speed of R. If it
 #'   has an attribute `"batch"`, that is called instead: a function of the same arguments for many tests at a time, with
 #'   vectors `x` and `y` and a matrix `S` of a row for each test, which returns their p-values. `indepTest` may be left

@@ -6,7 +6,11 @@ check_of_micd <- function(suffStat, p, test, name = "suffStat") {
     disMItest = check_imputed_discrete(suffStat, p),
     gaussCItwd = list(x = check_incomplete(suffStat, p, name, test)),
     disCItwd = check_discrete(if (is_table(suffStat)) coded(suffStat, name, TRUE) else suffStat, p, test, name),
-    mixCItest = check_mixed(suffStat, p, name)
+    mixCItest = check_mixed(suffStat, p, name, test),
+    mixCItwd = , flexCItwd = check_mixed(suffStat, p, name, test, gaps = TRUE),
+    flexCItest = check_mixed(if (is.data.frame(suffStat)) suffStat else suffStat[["dat"]], p, name, test),
+    mixMItest = check_imputed_mixed(suffStat, p),
+    flexMItest = check_imputed_mixed(if (is.null(suffStat[["datlist"]])) suffStat else suffStat$datlist, p)
   )
 }
 
@@ -78,18 +82,36 @@ check_incomplete <- function(x, p, name = "suffStat", test = "gaussMItest") {
 }
 
 # The values of a data frame of numbers and factors, codes from 0 for these, and the levels, NULL for numbers.
-check_mixed <- function(x, p, name) {
-  if (!is.data.frame(x) || length(x) != p) refuse(name, sprintf("a data frame of %d columns, as `labels` or `p`", p), x)
+check_mixed <- function(x, p, name, test, gaps = FALSE) {
+  if (!is.data.frame(x) || length(x) != p) {
+    like <- if (test == "flexCItest") ", or a list with such a `dat`, as micd::getSuff() makes it" else ""
+    refuse(name, sprintf("a data frame of %d columns, as `labels` or `p`%s", p, like), x)
+  }
   x <- check_columns(x, name)
   other <- names(x)[!vapply(x, function(v) is.factor(v) || is.numeric(v), NA)]
   if (length(other)) error("`", name, "` must hold numbers and factors; factor() makes one of ", quoted(other))
   check_rows(nrow(x), name)
-  incomplete <- names(x)[vapply(x, function(v) anyNA(v) || is.numeric(v) && !all(is.finite(v)), NA)]
+  wrong <- function(v) !gaps && anyNA(v) || is.numeric(v) && any(is.infinite(v))
+  incomplete <- names(x)[vapply(x, wrong, NA)]
+  if (length(incomplete) && gaps) error("`", name, "` must be finite; it is not in ", quoted(incomplete))
   if (length(incomplete)) {
-    error("`", name, "` must be complete and finite for mixCItest; it is not in ", quoted(incomplete), "; leave such ",
-      "rows out, or impute")
+    error("`", name, "` must be complete and finite for ", test, "; it is not in ", quoted(incomplete), "; leave such ",
+      "rows out, or impute, or take \"", sub("test$", "twd", test), "\", which leaves them out of each test")
   }
   typed(x)
+}
+
+# The values of M data frames of numbers and factors, one after the other, and the levels, of which some need not occur.
+check_imputed_mixed <- function(suffStat, p) {
+  suffStat <- imputations(suffStat)
+  if (!is.list(suffStat) || is.data.frame(suffStat) || !all(vapply(suffStat, is.data.frame, NA))) {
+    refuse("suffStat", "a list of M data frames of numbers and factors", suffStat)
+  }
+  check_alike(suffStat)
+  each <- lapply(suffStat, check_mixed, p, "suffStat", "mixMItest")
+  texts <- lapply(each, `[[`, "texts")
+  if (length(unique(texts)) > 1L) error("all imputations in `suffStat` must have the same levels")
+  list(x = unlist(lapply(each, `[[`, "x"), use.names = FALSE), n = as.double(nrow(suffStat[[1]])), texts = texts[[1]])
 }
 
 # The columns of a data frame of numbers and factors: numbers, or codes from 0; and the levels, NULL for numbers.

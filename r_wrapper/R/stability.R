@@ -40,8 +40,9 @@
 #'   there, even with a different `n_resamples`; a folder made with other data or arguments is refused.
 #' @param progress Show a text progress bar over the resamples? By default only in interactive sessions.
 #' @param indepTest [pcalg::gaussCItest()], [pcalg::disCItest()] or [pcalg::binCItest()], or the name of one, or
-#'   `"gaussCItwd"`, `"disCItwd"` or `"mixCItest"` of micd. If it is left out, `x` may be a data frame with NA, texts or
-#'   factors: then it is the test that fits, which a message names.
+#'   `"gaussCItwd"`, `"disCItwd"`, `"mixCItest"`, `"mixCItwd"`, `"flexCItest"` or `"flexCItwd"` of micd, or `"KCI"`, see
+#'   [cu_pc()]. If it is left out, `x` may be a data frame with NA, texts or factors: then it is the test that fits,
+#'   which a message names.
 #' @param seed A whole number, 0 or more, instead of one drawn from R's random number generator.
 #' @param quirks Should faults of pcalg be reproduced? See [cu_pc()], and for the other methods [cu_fci()].
 #' @param method The algorithm: `"pc"`, `"fci"` or `"rfci"`, the last two with the other arguments of [cu_fci()] at
@@ -94,7 +95,7 @@ cu_stability <- function(x, alpha = 0.01, n_resamples = 100, scheme = c("bootstr
     indepTest <- chosen$test
   }
   test <- built_in_test(indepTest)
-  known <- setdiff(built_in_tests, c("gaussMItest", "disMItest")) # whose data have no rows in common
+  known <- setdiff(built_in_tests, imputed_tests) # whose data have no rows in common
   if (is.null(test) || test %in% setdiff(built_in_tests, known)) {
     error("`indepTest` must be one of ", quoted(known), ", since rows cannot be drawn from the ",
       "data of any other test")

@@ -194,7 +194,7 @@ warn_of_untested <- function(untested, test) {
   text <- paste0(if (k == 1L) "1 pair counts" else paste(format(k, big.mark = ","), "pairs count"),
     " as independent without a test: not enough data (n = ", paste(unique(few), collapse = " to "), ", up to ", most,
     " observations needed). cu_why() says so of each pair")
-  if (test %in% c(tests_of_pcalg[-1], "mixCItest")) warning(text, call. = FALSE) else message(text)
+  if (test %in% c(tests_of_pcalg[-1], "mixCItest", "flexCItest")) warning(text, call. = FALSE) else message(text)
 }
 
 # The user's test, which must return one number.

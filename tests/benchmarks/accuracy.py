@@ -3,7 +3,7 @@
 ``python tests/benchmarks/accuracy.py measures [graphs]`` prints the tables of docs/howto/data.md: ranks against Pearson
 under heavy tails, latent correlations against numbers. With ``missing`` instead it prints those of
 docs/contracts/missing.md, and needs scikit-learn; with ``nonlinear`` RCoT against Fisher's z, and with causal-learn the
-times of its RCIT for a sample of the same tests.
+times of its RCIT for a sample of the same tests; with ``kernel`` those of docs/contracts/kernel_test.md.
 """
 
 import functools
@@ -14,7 +14,7 @@ from importlib.util import find_spec
 
 import numpy as np
 
-from pycupc import IncompleteTable, RCoT, SuffStat, gaussCItwd, pc
+from pycupc import KCI, IncompleteTable, RCoT, SuffStat, gaussCItwd, pc
 from pycupc.independence.discrete import DiscreteSuffStat, disCItest
 from pycupc.independence.missing.impute import imputed
 
@@ -22,11 +22,11 @@ P, ALPHA, DEGREE, M = 20, 0.01, 3, 10
 MEASURES = ("pearson", "spearman", "kendall", "normal-scores", "latent")
 
 
-def gaussian(rng, n):
+def gaussian(rng, n, p=P, degree=DEGREE):
     """Gaussian data of a random graph, and the true skeleton."""
-    arrows = np.triu(rng.random((P, P)) < DEGREE / (P - 1), 1)
-    weights, X = arrows * rng.uniform(0.3, 1, (P, P)) * rng.choice([-1, 1], (P, P)), np.zeros((n, P))
-    for j in range(P):
+    arrows = np.triu(rng.random((p, p)) < degree / (p - 1), 1)
+    weights, X = arrows * rng.uniform(0.3, 1, (p, p)) * rng.choice([-1, 1], (p, p)), np.zeros((n, p))
+    for j in range(p):
         X[:, j] = X @ weights[:, j] + rng.normal(size=n)
     return X, arrows | arrows.T
 
@@ -87,6 +87,33 @@ def nonlinear(rng, p=50, n=1000, degree=2):
     return X, arrows | arrows.T
 
 
+def post_nonlinear(rng, p=50, n=1000, degree=2):
+    """As `nonlinear`, each column then bent by an increasing function, which its effects see."""
+    arrows, X = np.triu(rng.random((p, p)) < degree / (p - 1), 1), np.zeros((n, p))
+    for j in range(p):
+        X[:, j] = 0.6 * rng.normal(size=n)
+        for parent in np.flatnonzero(arrows[:, j]):
+            z = 1.5 * (X[:, parent] - X[:, parent].mean()) / X[:, parent].std()
+            effect = (np.sin(z), z**2, np.tanh(2 * z))[rng.integers(3)]
+            X[:, j] += effect / effect.std()
+        z = (X[:, j] - X[:, j].mean()) / X[:, j].std()
+        X[:, j] = (np.exp(z), z**3, np.sign(z) * np.sqrt(np.abs(z)))[rng.integers(3)]
+    return X, arrows | arrows.T
+
+
+def heteroscedastic(rng, p=50, n=1000, degree=2):
+    """Noise whose standard deviation the parents determine, and the mean half of the time."""
+    arrows, X = np.triu(rng.random((p, p)) < degree / (p - 1), 1), np.zeros((n, p))
+    for j in range(p):
+        scale, mean = np.zeros(n), np.zeros(n)
+        for parent in np.flatnonzero(arrows[:, j]):
+            z = X[:, parent] / X[:, parent].std()
+            scale += 1.2 * np.tanh(z) * rng.choice([-1, 1])
+            mean += np.tanh(z) * (rng.random() < 0.5)
+        X[:, j] = mean + np.exp(scale) * rng.normal(size=n)
+    return X, arrows | arrows.T
+
+
 TAILS = {
     "Gaussian": lambda rng, X: X,
     "x to the third": lambda rng, X: X**3,
@@ -107,6 +134,19 @@ OF_CATEGORIES = {
     ),
     "test-wise": lambda T: pc(IncompleteTable(T, categories=True), alpha=ALPHA),
     "imputation": lambda T: pc(imputed(T, M, categories=True), alpha=ALPHA),
+}
+KERNELS = {
+    "Fisher's z": lambda X: pc(X, alpha=ALPHA),
+    "Spearman": lambda X: pc(X, alpha=ALPHA, correlation="spearman"),
+    "RCoT": lambda X: pc(X, RCoT(), alpha=ALPHA),
+    "KCI": lambda X: pc(X, KCI(), alpha=ALPHA),
+}
+#: Linear models with Gaussian noise are where Fisher's z is right.
+MODELS = {
+    "linear, Gaussian": lambda rng, p, n: gaussian(rng, n, p, 2),
+    "additive noise": nonlinear,
+    "post-nonlinear": post_nonlinear,
+    "heteroscedastic": heteroscedastic,
 }
 NONLINEAR = {"RCoT": lambda X: pc(X, RCoT(), alpha=0.001), "Fisher's z": lambda X: pc(X, alpha=0.001)}
 
@@ -169,6 +209,11 @@ def main(what, graphs=None):
     if what == "nonlinear":
         table("data", {"sines, squares, tanh": nonlinear}, NONLINEAR, int(graphs or 10))
         return times(int(graphs or 10)) if find_spec("causallearn") else None
+    if what == "kernel":
+        for p, n in ((10, 200), (10, 500), (10, 1000)):
+            kinds = {name: functools.partial(make, p=p, n=n) for name, make in MODELS.items()}
+            table(f"p = {p}, n = {n:,}", kinds, KERNELS, int(graphs or 20))
+        return None
     if what == "missing":
         for make, ways in ((with_gaps, WAYS), (categories_with_gaps, OF_CATEGORIES)):
             kinds = {f"{share:.0%}": functools.partial(make, share=share) for share in (0.05, 0.1, 0.2, 0.4)}

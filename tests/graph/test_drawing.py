@@ -13,7 +13,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import LineCollection, PathCollection
 from matplotlib.figure import Figure
 
-from pycupc.graph.drawing import describe, draw, network, plot, save, tikz_of
+from pycupc.graph.drawing import describe, draw, network, plot, save, shapes, tikz_of
 from pycupc.graph.drawing.layout import layout
 from pycupc.graph.drawing.modules import modules_of
 from pycupc.graph.drawing.network import place_dots
@@ -627,6 +627,23 @@ def test_tikz_has_every_variable_edge_and_option(tmp_path):
         tikz_of(arrows(61, np.arange(60), np.arange(1, 61)), [f"v{i}" for i in range(61)])
     circles = tikz_of(SparseGraph.from_amat_pag(np.array([[0, 2], [1, 0]])), ["x", "y"])
     assert "{Circle[open,length=2mm]}-{Stealth[length=2.6mm,width=2mm]}" in circles
+
+
+@pytest.mark.parametrize(("p", "edges"), [(12, 20), (90, 120), (400, 500)])
+def test_shapes_for_other_programs_are_those_of_the_picture(p, edges):
+    graph = random_graph(p, edges, p)
+    found = shapes(graph, [f"v{i}" for i in range(p)], groups=["x"] * p)
+    texts, numbers = found.texts, found.numbers
+    drawn_there = int((graph.degrees() > 0).sum())
+    assert texts["form"] == ("boxes" if p == 12 else "dots")
+    assert len(texts["names"]) == len(numbers["x"]) == len(texts["fill"]) == drawn_there
+    assert sum(map(bool, texts["names"])) == (24 if p == 400 else drawn_there)
+    assert len(texts["alone"]) == p - drawn_there
+    assert numbers["points"].size == 2 * numbers["length"].sum()
+    assert len(numbers["length"]) == len(numbers["head_mark"]) == len(texts["colours"]) == len(graph)
+    assert texts["groups"] == ["x"]
+    with pytest.raises(ValueError, match="a picture holds at most 3,000 variables and 9,000 edges"):
+        shapes(arrows(3_500, np.arange(3_499), np.arange(1, 3_500)), [f"v{i}" for i in range(3_500)])
 
 
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")

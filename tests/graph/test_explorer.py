@@ -210,7 +210,8 @@ def test_a_notebook_shows_the_page_below_the_cell(fit, tmp_path, monkeypatch):
     assert shown.path is None
     assert repr(shown) == "<Explorer>"
     frame = re.fullmatch(
-        r'<iframe srcdoc="([^"]*)" sandbox="allow-scripts allow-modals" .*</iframe>', shown._repr_html_()
+        r'<iframe srcdoc="([^"]*)" sandbox="allow-scripts allow-modals allow-downloads" .*</iframe>',
+        shown._repr_html_(),
     )
     assert data_of(html.unescape(frame[1]))["nodes"] == P
     shown = fit.explore(tmp_path / "graph.html")

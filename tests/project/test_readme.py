@@ -72,7 +72,7 @@ def test_python_example_prints_what_is_shown(here, capsys):
     pytest.importorskip("matplotlib", reason="the example draws a picture").use("Agg")
     exec(compile(*blocks("python"), "README.md", "exec"), {})
     assert "radius_mean and smoothness_mean: no edge" in capsys.readouterr().out
-    block, discrete, stability = blocks("python", USAGE)
+    block, discrete, stability, truth = blocks("python", USAGE)
     names: dict = {}
     exec(compile(block, "usage.md", "exec"), names)
     assert capsys.readouterr().out == blocks("text", USAGE)[0]
@@ -82,6 +82,9 @@ def test_python_example_prints_what_is_shown(here, capsys):
     exec(compile(stability, "usage.md", "exec"), names)
     assert 10 < len(names["result"].edges(threshold=0.9)) < 40
     assert Path("stable.html").exists()
+    capsys.readouterr()
+    exec(compile(truth, "usage.md", "exec"), names)
+    assert capsys.readouterr().out == blocks("text", USAGE)[-1]
 
 
 def test_command_lines_run(here, capsys, monkeypatch):

@@ -13,7 +13,7 @@ from kinds_of_data import DATA, LABELS, N_ROWS, given, graph
 
 import pycupc
 from pycupc import cli
-from pycupc.engines.gpu.families import SET_BY_SET
+from pycupc.engines.gpu.families import BY_ROUNDS, SET_BY_SET
 from pycupc.engines.protocol import EngineError
 from pycupc.independence.families import EVERY
 
@@ -112,7 +112,7 @@ def test_the_column_of_the_gpu(family, kind):
     """The engine on the GPU has kernels for a test exactly where the page says so, without a GPU too."""
     works = page.PYTHON["GPU"](family, kind)
     for test in family.tests:
-        has_kernels = test.has_r or issubclass(test, tuple(SET_BY_SET))
+        has_kernels = test.has_r or issubclass(test, (*SET_BY_SET, *BY_ROUNDS))
         assert ("gpu" in test.engines) == has_kernels
         assert (works is True) == has_kernels
 
@@ -149,7 +149,7 @@ def file_of(kind):
 
 @pytest.mark.parametrize("command", [command for commands in COMMANDS.values() for command in commands])
 def test_the_table_of_the_command_line(command, here, capsys):
-    for name in ("x", "k", "m", "x_k", "x_gaps", "k_gaps"):
+    for name in ("x", "k", "m", "x_k", "x_gaps", "k_gaps", "m_gaps"):
         DATA[name].to_csv(f"{name}.csv", index=False)
     pd.DataFrame(DATA["C"], columns=LABELS).to_csv("C.csv", index=False)
     column = next(column for column, commands in COMMANDS.items() if command in commands)
@@ -179,6 +179,8 @@ _R = """
 source("{source}")
 x <- read.csv("x.csv"); k <- read.csv("k.csv"); m <- read.csv("m.csv", stringsAsFactors = TRUE)
 x_gaps <- read.csv("x_gaps.csv"); k_gaps <- read.csv("k_gaps.csv")
+m_gaps <- read.csv("m_gaps.csv", stringsAsFactors = TRUE, na.strings = "")
+m_imputed <- lapply(1:3, function(i) read.csv(sprintf("m%d.csv", i), stringsAsFactors = TRUE))
 x_imputed <- lapply(1:3, function(i) read.csv(sprintf("x%d.csv", i)))
 k_imputed <- lapply(1:3, function(i) {{
   as.data.frame(lapply(read.csv(sprintf("k%d.csv", i)), factor, levels = 0:2))
@@ -194,9 +196,9 @@ tried <- function(number, call) {{
 
 @pytest.mark.r
 def test_the_table_of_r(here, rscript):
-    for name in ("x", "k", "m", "x_gaps", "k_gaps"):
+    for name in ("x", "k", "m", "x_gaps", "k_gaps", "m_gaps"):
         DATA[name].to_csv(f"{name}.csv", index=False)
-    for name in "xk":
+    for name in "xkm":
         for i, table in enumerate(DATA[f"{name}_imputed"], 1):
             table.to_csv(f"{name}{i}.csv", index=False)
     wanted, lines = [], [_R.format(source=ROOT / "r_wrapper" / "R" / "cu_pc.R")]

@@ -113,6 +113,13 @@ class Browser:
         ]
         self._call("/actions", {"actions": [{"type": "pointer", "id": "mouse", "actions": moves}]})
 
+    def drag(self, x: float, y: float, to_x: float, to_y: float) -> None:
+        """Press the button at a point of the page, move to another, and release it."""
+        way = [(x, y), ((x + to_x) / 2, (y + to_y) / 2), (to_x, to_y)]
+        moves = [{"type": "pointerMove", "x": round(a), "y": round(b), "duration": 20} for a, b in way]
+        done = [moves[0], {"type": "pointerDown", "button": 0}, *moves[1:], {"type": "pointerUp", "button": 0}]
+        self._call("/actions", {"actions": [{"type": "pointer", "id": "mouse", "actions": done}]})
+
     def keys(self, *keys: str) -> None:
         """Press keys, by name or as texts, wherever the focus is."""
         typed = "".join(KEYS.get(key, key) for key in keys)

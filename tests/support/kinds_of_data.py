@@ -40,7 +40,9 @@ def example_data():
         "x_k": x.assign(v1=k["v1"]),
         "x_gaps": x.mask(gaps),
         "k_gaps": k.mask(gaps),
+        "m_gaps": m.mask(gaps),
         "x_imputed": [x.where(~gaps, values) for values in other],
+        "m_imputed": [m.assign(v0=m["v0"].where(~gaps[:, 0], values["v0"])) for values in other],
         "k_imputed": [k.where(~gaps, (values > 0).astype(int)) for values in other],
         "C": np.corrcoef(X, rowvar=False),
         "n": N_ROWS,
@@ -49,9 +51,8 @@ def example_data():
 
 
 DATA = example_data()
-NAMES = {
-    name: getattr(pycupc, name) for name in ("SuffStat", "MixedTable", "MultipleImputation", "IncompleteTable", "RCoT")
-}
+_CLASSES = ("SuffStat", "MixedTable", "MixedImputation", "MultipleImputation", "IncompleteTable", "KCI", "RCoT")
+NAMES = {name: getattr(pycupc, name) for name in (*_CLASSES, "mixCItwd")}
 NAMES |= {"DiscreteSuffStat": DiscreteSuffStat, "disCItest": disCItest, "own": own, **DATA}
 
 

@@ -1,7 +1,8 @@
 """The cpu engine: Numba, all cores.
 
 cpu_engine.py                      the levels, whichever tests they run
-graph.py, combinations.py          the graph between levels; subsets and their ranks
+graph.py, neighbour_lists.py       the graph between levels, and compiled passes over its lists
+combinations.py                    subsets and their ranks
 gaussian.py, setwise_levels.py     the two kinds of tests: which code runs which level
 level0.py, level1.py               the Gaussian tests of level 0, and of level 1
 plain_walk.py, set_walk.py         those of the higher levels: their items, and the compiled walk

@@ -30,7 +30,7 @@ def rounds(
     left = asked & ~over & (degree >= size)
     x, y = questions.x.astype(np.int64), questions.y.astype(np.int64)
     at_once, growth = (FIRST_ROUND, GROWTH) if test.cost < COSTLY else CAUTIOUS
-    most = ROUND_SETS if test.cost < COSTLY else max(1, int(ROUND_WORK / test.cost))
+    most = ROUND_SETS if test.cost < COSTLY else max(1, test.together, int(ROUND_WORK / test.cost))
     tests, limit = test.single_tests, test.at_once
     step = limit or PART_SETS
     while (pairs := np.flatnonzero(left)).size:

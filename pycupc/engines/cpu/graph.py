@@ -14,31 +14,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.engines import subsets
-from pycupc.engines.cpu.combinations import unrank
+from pycupc.engines.cpu.neighbour_lists import FAR as FAR
+from pycupc.engines.cpu.neighbour_lists import Indices as Indices
+from pycupc.engines.cpu.neighbour_lists import (
+    NeighbourLists,
+    choose_targets,
+    count_settled,
+    find_mirror_entries,
+    list_settled,
+    look_up,
+)
 from pycupc.engines.cpu.tuning import INLINE_TESTS, PART_ENTRIES
 from pycupc.engines.protocol import Floats, Ints, Lists, Mask, Questions
 from pycupc.graph.lists import spans, starts
-from pycupc.system.jit import compiled
 from pycupc.system.machine import run_in_threads
 
-Indices = NDArray[np.int64]
-
-#: In place of a rank that is kept apart, as it need not fit 64 bits.
-FAR = np.iinfo(np.int64).max
 #: The findings about an entry: they may change; all of its tests have been made, or pruning has answered them.
 OPEN, TESTED, ANSWERED = 0, 1, 2
 #: The fields of `Findings` with a value for each entry, and the names in `Findings.finished`.
 _COLUMNS = ("rank", "r", "smallest", "done")
 FINISHED = "entries", *_COLUMNS
-
-
-class NeighbourLists(NamedTuple):
-    """The neighbour lists as compiled code takes them; mirror[e] is the entry (y, x) of the entry (x, y)."""
-
-    offsets: Indices
-    neighbours: Ints
-    fixed: Mask
-    mirror: Indices
 
 
 class Targets(NamedTuple):
@@ -200,7 +195,7 @@ class Graph:
         following = self.offsets[:-1].copy()
 
         def find(first: int, end: int) -> None:
-            _find_mirror_entries(lists, (first, end), following)
+            find_mirror_entries(lists, (first, end), following)
 
         _in_parts(find, len(following), len(self.neighbours), n_threads)
         return lists
@@ -213,7 +208,7 @@ class Graph:
         lists = self.lists
 
         def choose(first: int, end: int) -> None:
-            _choose_targets(lists, findings.rank, level, side_b, (first, end), chosen, per_row)
+            choose_targets(lists, findings.rank, level, side_b, (first, end), chosen, per_row)
 
         _in_parts(choose, len(per_row), len(chosen), n_threads)
         return Targets(chosen, per_row)
@@ -230,7 +225,7 @@ class Graph:
         counts = np.zeros((len(degrees), len(Settled._fields)), dtype=np.int64)
 
         def count(first: int, end: int) -> None:
-            _count_settled(lists, rank, (first, end), counts)
+            count_settled(lists, rank, (first, end), counts)
 
         _in_parts(count, len(degrees), len(rank), n_threads)
         number = Settled(*counts.T)
@@ -240,7 +235,7 @@ class Graph:
 
         def list_them(first: int, end: int) -> None:
             gone = entries, x, y, r
-            _list_settled(lists, rank, findings.r, (first, end), first_gone, gone, first_kept, stay)
+            list_settled(lists, rank, findings.r, (first, end), first_gone, gone, first_kept, stay)
 
         _in_parts(list_them, len(degrees), len(rank), n_threads)
         S = self._sets(level, entries, x, findings, n_threads)
@@ -257,11 +252,11 @@ class Graph:
             return S
         binomials = subsets.binomial_table(self.widest, level)
 
-        def look_up(first: int, end: int) -> None:
+        def look(first: int, end: int) -> None:
             part, members = slice(first, end), np.empty(level, dtype=np.int64)
-            _look_up(lists, findings.rank, binomials, entries[part], x[part], members, S[part])
+            look_up(lists, findings.rank, binomials, entries[part], x[part], members, S[part])
 
-        _in_parts(look_up, len(entries), len(entries), n_threads)
+        _in_parts(look, len(entries), len(entries), n_threads)
         for e, found in findings.far.items():
             if findings.rank[e] == FAR:
                 k = int(np.searchsorted(entries, e))
@@ -287,83 +282,3 @@ def _in_parts(work: Callable[[int, int], None], n: int, n_entries: int, n_thread
     size = -(-n // (1 + n_entries // PART_ENTRIES))
     parts = ((first, min(first + size, n)) for first in range(0, n, size))
     run_in_threads(lambda part: work(*part), parts, n_threads)
-
-
-@compiled
-def _find_mirror_entries(lists, rows, following):
-    """Write `mirror` of the entries whose neighbour is in `rows`; `following`, the first entry of each row on entry, is
-    used up.
-    """
-    offsets, neighbours, mirror = lists.offsets, lists.neighbours, lists.mirror
-    for x in range(len(offsets) - 1):  # rows ascending, so each row y is met by its neighbours in its own order
-        e, end = offsets[x], offsets[x + 1]
-        if rows[0] > 0:
-            e += np.searchsorted(neighbours[e:end], rows[0])
-        while e < end and neighbours[e] < rows[1]:
-            y = neighbours[e]
-            mirror[e] = following[y]
-            following[y] += 1
-            e += 1
-
-
-@compiled
-def _choose_targets(lists, rank, level, side_b, rows, chosen, per_row):
-    """Write the targets of a side in these rows."""
-    offsets, neighbours = lists.offsets, lists.neighbours
-    for x in range(rows[0], rows[1]):
-        if offsets[x + 1] - offsets[x] - 1 < level:
-            continue
-        for e in range(offsets[x], offsets[x + 1]):
-            if (neighbours[e] < x) == side_b and not lists.fixed[e] and not (side_b and rank[lists.mirror[e]] >= 0):
-                chosen[e] = True
-                per_row[x] += 1
-
-
-@compiled
-def _count_settled(lists, rank, rows, counts):
-    """Write the numbers of `Settled` of these rows."""
-    offsets, mirror = lists.offsets, lists.mirror
-    for x in range(rows[0], rows[1]):
-        for e in range(offsets[x], offsets[x + 1]):
-            if rank[e] >= 0:
-                counts[x, 2] += 1
-                if rank[e] != FAR:
-                    counts[x, 3] += rank[e] >> 32
-                    counts[x, 4] += rank[e] & 0xFFFFFFFF
-            elif rank[mirror[e]] < 0:
-                counts[x, 1] += 1
-                counts[x, 0] += not lists.fixed[e]
-            else:  # the other side separated it: it was tested here only if that was side B, after this one
-                counts[x, 0] += mirror[e] > e
-
-
-@compiled
-def _list_settled(lists, rank, r, rows, first_gone, gone, first_kept, kept):
-    """Write the entries of these rows that stay, and those that are separated with x, y and r, from the places on where
-    each row begins.
-    """
-    entries, xs, ys, rs = gone
-    for x in range(rows[0], rows[1]):
-        i, k = first_gone[x], first_kept[x]
-        for e in range(lists.offsets[x], lists.offsets[x + 1]):
-            if rank[e] >= 0:
-                entries[i], xs[i], ys[i], rs[i] = e, x, lists.neighbours[e], r[e]
-                i += 1
-            elif rank[lists.mirror[e]] < 0:
-                kept[k] = e
-                k += 1
-
-
-@compiled
-def _look_up(lists, rank, binomials, entries, x, members, S):
-    """Write the separating sets of entries in rows x, but for those kept apart; `members` is work space for one."""
-    offsets, neighbours = lists.offsets, lists.neighbours
-    level = len(members)
-    for k in range(len(entries)):
-        e = entries[k]
-        if rank[e] != FAR:
-            first = offsets[x[k]]
-            unrank(binomials, offsets[x[k] + 1] - first - 1, level, rank[e], members)
-            for i in range(level):
-                at = first + members[i]
-                S[k, i] = neighbours[at + 1 if at >= e else at]  # the candidates are the neighbours without y

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from pycupc.engines.cpu.graph import Graph, Indices
 from pycupc.engines.cpu.threads import AGAIN, CAREFUL, STOP, TESTS, WANTED, State
 from pycupc.engines.cpu.tuning import MOST_ITEMS, SPACE
-from pycupc.engines.cpu.walk_arrays import AT, DEGREE, NO_TARGET, PIECES, ROW, START, WORK, Part, X
+from pycupc.engines.cpu.walk_arrays import AT, DEGREE, LEFT, NO_TARGET, PIECES, ROW, START, WORK, Part, X
 from pycupc.engines.protocol import Floats, Mask
 from pycupc.graph.lists import starts
 from pycupc.independence.gaussian.partial_correlation import careful_address
@@ -136,8 +136,9 @@ def take_item(following, state):
 @jit_inlined
 def count_tests(state, tests):
     """Count tests that are dealt with, as far as 64 bits go."""
-    total = float(state[TESTS]) + tests
-    state[TESTS] = int(total) if total < MOST_COUNTED else int(MOST_COUNTED)
+    total = state[TESTS] + tests
+    if total < MOST_COUNTED:
+        state[TESTS] = int(total)
 
 
 @jit_inlined
@@ -156,23 +157,22 @@ def start_row(side, place, outcomes, bound):
 
 
 @jit_inlined
-def merge(chosen, item, outcomes, left_rank, finished, merged):
-    """Write the outcomes of an item to the findings; `left_rank`: rank of an entry that is left to the walk.
+def merge(chosen, items, q, outcomes, finished, merged):
+    """Write the outcomes of item q to the findings.
 
     After the last item of a row, the findings about its targets are final: `done` becomes `finished`.
     """
-    start = item[START]
-    for i in range(item[DEGREE]):
-        rank = outcomes.rank[i]
-        if rank == NO_TARGET:
-            continue
-        if rank == left_rank:
-            merged.left[start + i] = True
-        elif rank >= 0:
-            atomic_min_rank(merged.rank, start + i, rank)
-            merged.r[start + i] = outcomes.r[i] if item[PIECES] == 1 else np.nan
-        atomic_min(merged.smallest, start + i, outcomes.smallest[i])
-    if atomic_add(merged.unfinished, item[ROW], -1) == 1:
-        for e in range(start, start + item[DEGREE]):
+    start, d, whole = items[q, START], items[q, DEGREE], items[q, PIECES] == 1
+    for i in range(d):
+        rank, e = outcomes.rank[i], start + i
+        if rank != NO_TARGET:
+            atomic_min(merged.smallest, e, outcomes.smallest[i])
+        if rank >= 0:
+            atomic_min_rank(merged.rank, e, rank)
+            merged.r[e] = outcomes.r[i] if whole else math.nan
+        elif rank == LEFT:
+            merged.left[e] = True
+    if atomic_add(merged.unfinished, items[q, ROW], -1) == 1:
+        for e in range(start, start + d):
             if chosen[e] and not merged.left[e]:
                 merged.done[e] = finished

@@ -27,20 +27,7 @@ from pycupc.engines.cpu.graph import TESTED
 from pycupc.engines.cpu.row_items import count_tests, merge, start_row, take_item
 from pycupc.engines.cpu.threads import AGAIN, CAREFUL, DOUBTFUL, STOP, WANTED
 from pycupc.engines.cpu.tuning import BLOCK
-from pycupc.engines.cpu.walk_arrays import (
-    AT,
-    DEGREE,
-    END,
-    FIRST,
-    LARGE,
-    NEAR_ONE,
-    NO_TARGET,
-    START,
-    WORK,
-    Candidate,
-    Place,
-    X,
-)
+from pycupc.engines.cpu.walk_arrays import AT, DEGREE, END, FIRST, LARGE, NEAR_ONE, START, WORK, Candidate, Place, X
 from pycupc.independence.gaussian.partial_correlation import given_several
 from pycupc.independence.gaussian.tolerances import PIVOT_FLOOR
 from pycupc.system.jit import compiled, jit_fma, jit_inlined, jit_part
@@ -285,8 +272,8 @@ def walk_items(side, items, following, mirror, merged, outcomes, m, work, state)
         q = take_item(following, state)
         if q >= len(items):
             break
-        item, doubtful = items[q], state[DOUBTFUL]
-        x, at, d, start, first = item[X], item[AT], item[DEGREE], item[START], item[FIRST]
+        x, at, d, start, first = items[q, X], items[q, AT], items[q, DEGREE], items[q, START], items[q, FIRST]
+        doubtful = state[DOUBTFUL]
         out = start if len(mirror) > 0 else 0
         _enter_row(side, mirror, start, d)
         n_open = start_row(side, Place(x, d, start, at, out, first), outcomes, work.bound)
@@ -294,7 +281,7 @@ def walk_items(side, items, following, mirror, merged, outcomes, m, work, state)
             m.padded[depth] = 0
         unrank(side.binomials, d - 1, level - 1, first, chosen)
         changed = 0  # first member of the prefix that the stored matrices do not have
-        for number in range(first, item[END]):
+        for number in range(first, items[q, END]):
             place = Place(x, d, start, at, out, number)
             if changed < t or number % 64 == 0:
                 n_open -= drop_separated(side.hint, place, work.bound)
@@ -343,5 +330,5 @@ def walk_items(side, items, following, mirror, merged, outcomes, m, work, state)
         if state[WANTED] != 0:
             state[DOUBTFUL], state[AGAIN] = doubtful, q + 1
         elif state[STOP] == 0 and len(mirror) == 0:
-            merge(side.chosen, item, outcomes, NO_TARGET, TESTED, merged)
-            count_tests(state, float(item[WORK]))
+            merge(side.chosen, items, q, outcomes, TESTED, merged)
+            count_tests(state, float(items[q, WORK]))

@@ -37,7 +37,7 @@ class SetwiseTests:
     """
 
     def __init__(self, test: SetwiseTest, n_threads: int) -> None:
-        self._test, self._n_threads = test, n_threads
+        self._test, self._n_threads, test.threads = test, n_threads, n_threads
         none = np.zeros(0, dtype=np.int32)
         self.side_b_of_level0 = none, none, np.zeros(0)
 

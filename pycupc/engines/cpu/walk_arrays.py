@@ -76,6 +76,8 @@ class Cutoff(NamedTuple):
 
 #: Rank of an outcome that belongs to no target.
 NO_TARGET = -2
+#: Rank of a pair that pruning leaves to the walk, as a test was doubtful or its search took too long.
+LEFT = -3
 #: M_jj of filling: so large that its r^2 is certainly 0.
 LARGE = 1e300
 

@@ -141,3 +141,12 @@ DIRECT = 4 << 20
 COPY_THREADS = max(1, min(4, os.cpu_count() or 1))
 #: Bytes of a result, at most, that go to page-locked memory, not to ordinary memory. Judged.
 MOST_LOCKED = 2 << 30
+
+# -- the kernel-based test --------------------------------------------------------------------------------------------
+
+#: Bytes of the matrices of the tests that are made together, at most, and of sets that are kept.
+KERNEL_BYTES = 24 << 30
+#: Columns of a block of a Cholesky factor, as WIDTH in kernels/kernel_test/factors.cu.
+CHOLESKY_BLOCK = 64
+#: Tests of a round, about: each round costs some milliseconds.
+KERNEL_TESTS = 400

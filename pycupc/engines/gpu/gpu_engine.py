@@ -22,13 +22,13 @@ from pycupc.engines.gpu import (
 from pycupc.engines.gpu.cupc import CupcTests, Geometry
 from pycupc.engines.gpu.device import open_device, session
 from pycupc.engines.gpu.device_graph import DeviceGraph, Running
-from pycupc.engines.gpu.families import SET_BY_SET
+from pycupc.engines.gpu.families import BY_ROUNDS, SET_BY_SET
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.on_cpu import AnsweringOnCpu
 from pycupc.engines.gpu.pruning import outcome
 from pycupc.engines.gpu.sharing import Meeting, Member
 from pycupc.engines.gpu.structures import Graph, Level, Pruning
-from pycupc.engines.protocol import EngineError, Finished, Floats, LevelResult, Sampled, State
+from pycupc.engines.protocol import Engine, EngineError, Finished, Floats, LevelResult, Sampled, State
 from pycupc.independence.base import IndependenceTest
 from pycupc.independence.gaussian.suffstat import MatrixFacts
 from pycupc.independence.gaussian.test import GaussianTest
@@ -121,6 +121,10 @@ class GpuEngine(AnsweringOnCpu):
         self._forget()
         if self.device.scratch.size > device_tuning.KEPT_SCRATCH:
             self.device.scratch.release()
+
+    def for_test(self, test: IndependenceTest) -> Engine:
+        rounds = BY_ROUNDS.get(type(test)) if self.name == "gpu" else None
+        return self if rounds is None else rounds(self.device)
 
     def _session(self) -> AbstractContextManager[None]:
         return session(self.device, self.close)

@@ -13,6 +13,7 @@ from pycupc.graph.drawing.draw import (
     small_picture,
     tikz_of,
 )
+from pycupc.graph.drawing.shapes import shapes
 
 __all__ = [
     "MAX_LABELLED",
@@ -22,6 +23,7 @@ __all__ = [
     "positions",
     "save",
     "save_figure",
+    "shapes",
     "small_picture",
     "tikz_of",
 ]

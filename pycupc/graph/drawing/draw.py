@@ -22,7 +22,7 @@ from __future__ import annotations
 import base64
 import io
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -64,13 +64,7 @@ def plot(
 ) -> Axes:
     """Draw a graph; arguments and errors as of `pycupc.graph.named.NamedGraph.plot`."""
     _require_matplotlib()
-    labels = [str(label) for label in labels]
-    look = Look.of(graph, labels, **options)
-    heading = ""
-    if around is not None:
-        part, nodes, centres, heading = neighbourhood(graph, labels, around, radius, max_labelled)
-        look = replace(look.part(nodes, graph.edge_number(nodes[part.low], nodes[part.high])), centres=tuple(centres))
-        graph, labels = part, [labels[v] for v in nodes.tolist()]
+    graph, labels, look, heading = look_of(graph, labels, around, radius, max_labelled, options)
     title = look.title
     if title is None:
         title = "\n".join([heading] * bool(heading) + textwrap.wrap(describe(graph), 90))
@@ -79,7 +73,7 @@ def plot(
         import matplotlib.pyplot as plt
 
         ax = plt.figure(facecolor="white").add_axes((0, 0, 1, 1))
-    if len(labels) <= max_labelled and len(graph) <= max(MAX_LABELLED_EDGES, 3 * len(labels)):
+    if is_labelled(graph, len(labels), max_labelled):
         draw_labelled(graph, labels, ax, title, look)
         return ax
     if look.tier is not None:
@@ -103,6 +97,29 @@ def plot(
     return ax
 
 
+def look_of(
+    graph: SparseGraph,
+    labels: Sequence[str],
+    around: Variables | None,
+    radius: int,
+    max_labelled: int,
+    options: Mapping[str, Any],
+) -> tuple[SparseGraph, list[str], Look, str]:
+    """The graph or neighbourhood that is drawn, its labels, what is shown beside it, and a heading."""
+    labels, heading = [str(label) for label in labels], ""
+    look = Look.of(graph, labels, **options)
+    if around is not None:
+        part, nodes, centres, heading = neighbourhood(graph, labels, around, radius, max_labelled)
+        look = replace(look.part(nodes, graph.edge_number(nodes[part.low], nodes[part.high])), centres=tuple(centres))
+        graph, labels = part, [labels[v] for v in nodes.tolist()]
+    return graph, labels, look, heading
+
+
+def is_labelled(graph: SparseGraph, variables: int, most: int = MAX_LABELLED) -> bool:
+    """Whether a graph is drawn as boxes with labels: few enough variables, and edges."""
+    return variables <= most and len(graph) <= max(MAX_LABELLED_EDGES, 3 * variables)
+
+
 def save(graph: SparseGraph, labels: Sequence[str], *paths: str | Path, dpi: int = 150, **options: Any) -> None:
     """Draw a graph into files without a display; the same graph gives the same bytes.
 
@@ -123,12 +140,7 @@ def tikz_of(
     graph: SparseGraph, labels: Sequence[str], *, around: Variables | None = None, radius: int = 2, **options: Any
 ) -> str:
     """A graph as TikZ; the arguments of `plot` but for the axes. ValueError if it is too large, or as of `plot`."""
-    labels = [str(label) for label in labels]
-    look = Look.of(graph, labels, **options)
-    if around is not None:
-        part, nodes, _, _ = neighbourhood(graph, labels, around, radius, MAX_LABELLED)
-        look = look.part(nodes, graph.edge_number(nodes[part.low], nodes[part.high]))
-        graph, labels = part, [labels[v] for v in nodes.tolist()]
+    graph, labels, look, _ = look_of(graph, labels, around, radius, MAX_LABELLED, options)
     return tikz(graph, labels, look)
 
 

@@ -23,17 +23,23 @@ from pycupc.graph.drawing.modules import modules_of
 from pycupc.graph.drawing.network import place_dots
 from pycupc.graph.sparse import Ints, SparseGraph
 from pycupc.system.files import whole_file
+from pycupc.system.version import __version__
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]
 
 _FOLDER = Path(__file__).parent / "page"
-_PARTS = ("data", "place", "layers", "routes", "state", "view", "boxes", "table", "panels", "main")
+_PARTS = ("data", "place", "layers", "routes", "state", "colours", "view", "boxes", "save", "table", "panels", "main")
 _SCRIPTS = tuple(f"{name}.js" for name in _PARTS)
 #: Most variables and edges that a page holds.
 MAX_NODES, MAX_EDGES = 5_000, 20_000
 
 
+#: What a page asks to be cited, at its foot.
+_CITATION = (
+    "Please cite the algorithm, Spirtes, Glymour and Scheines (2000), Causation, Prediction, and Search, and Colombo "
+    "and Maathuis (2014), J. Mach. Learn. Res. 15; and pycupc, https://github.com/pycupc/pycupc."
+)
 _NONE = np.zeros(0, dtype=np.int64)
 
 
@@ -97,6 +103,12 @@ class Content:
     start: int | None = None  # the variable whose neighbourhood is shown first
     shares: Mapping[str, Floats] = field(default_factory=dict)
     pag: bool = False
+    # groups: their names; group: int (p,): the number of the group of each variable from 1, 0 without one.
+    groups: Sequence[str] = ()
+    # units of the drawn variables, or empty: effects in different units have axes of their own.
+    units: Sequence[str] = ()
+    name: str = ""  # of the data, the headline above the title if it is known
+    group: NDArray[np.int64] | None = None
     # mapping of str to float (p, p): of rows on columns: `value`, the possible effect of smallest size, its interval
     # `low` to `high`, and the `agreement` of the signs of all possible effects.
     effects: Mapping[str, Floats] = field(default_factory=dict)
@@ -176,7 +188,8 @@ class InlinePage:
     def _repr_html_(self) -> str:
         # without allow-same-origin, the page can neither read nor change the notebook
         text = html.escape(self._text)
-        return f'<iframe srcdoc="{text}" sandbox="allow-scripts allow-modals" width="100%" height="760"></iframe>'
+        allowed = "allow-scripts allow-modals allow-downloads"
+        return f'<iframe srcdoc="{text}" sandbox="{allowed}" width="100%" height="760"></iframe>'
 
     def __repr__(self) -> str:
         return f"<Explorer{'' if self.path is None else f': {self.path}'}>"
@@ -248,7 +261,8 @@ def _data(content: Content) -> dict[str, Any]:
     listed = f"all {len(removed.x):,} pairs that a non-empty set separated"
     if removed.complete_from > 1:
         listed = f"the {len(removed.x):,} pairs that came closest to staying: highest levels first, then smallest p"
-    drawn = {"nodes": graph.p, "tail": tail, "head": head, "kind": graph.kind_numbers()}
+    foot = f"pycupc {__version__}. {_CITATION}"
+    drawn = {"foot": foot, "nodes": graph.p, "tail": tail, "head": head, "kind": graph.kind_numbers()}
     drawn |= {"x": xy[:, 0], "y": -xy[:, 1]}  # upward on paper, downward on a screen
     drawn["untested"] = content.untested.tolist()  # the observations may be more than 2^32
     drawn["removed"] = {**vars(removed), "note": f"listed: {listed}" if len(removed.x) else ""}

@@ -64,8 +64,8 @@ class MultipleImputation:
 
     def __init__(self, tables: Sequence[Any], labels: Sequence[str] | None = None, *, categories: bool = False) -> None:
         made = [Table.of(table, labels, categories=categories) for table in _several(tables, "tables")]
-        _check_alike([table.values.shape for table in made], "shape")
-        _check_alike([table.labels for table in made], "names")
+        check_alike([table.values.shape for table in made], "shape")
+        check_alike([table.labels for table in made], "names")
         (self.n, self.p), self.labels = made[0].values.shape, made[0].labels
         self.rows: tuple[Floats, ...] | None = None
         if categories:
@@ -91,7 +91,7 @@ class MultipleImputation:
         """
         out = cls.__new__(cls)
         made = [SuffStat(C, n, labels) for C in _several(matrices, "matrices")]
-        _check_alike([stat.C.shape for stat in made], "shape")
+        check_alike([stat.C.shape for stat in made], "shape")
         out.matrices, out.rows = np.array([stat.C for stat in made]), None
         for stat in made:
             facts = MatrixFacts.of(stat.C)
@@ -203,6 +203,15 @@ class IncompleteTable:
             text = f"fewer than 2 observations are complete in {pairs}: without imputation their p-value is NaN"
             warnings.warn(text, stacklevel=2)
 
+    @classmethod
+    def of_checked(cls, values: Floats, *, categories: bool = False, adaptDF: bool = False) -> IncompleteTable:
+        """A table of numbers, or of codes from 0 on, that have been checked; NaN where one is missing."""
+        out = cls.__new__(cls)
+        out.categories, out.adaptDF, out.labels, out.in_units = categories, adaptDF, None, True
+        out.values = np.where(np.isnan(values), -1, values).astype(np.int16) if categories else values
+        out.n, out.p = values.shape
+        return out
+
     @property
     def missing(self) -> NDArray[np.bool_]:
         """Where values are missing, bool (n, p)."""
@@ -278,7 +287,8 @@ def _several(values: Any, name: str) -> list[Any]:
     return list(values)
 
 
-def _check_alike(facts: Sequence[Any], what: str) -> None:
+def check_alike(facts: Sequence[Any], what: str) -> None:
+    """Raise ValueError unless the imputations agree in this fact."""
     if (other := next((k for k, fact in enumerate(facts) if fact != facts[0]), None)) is not None:
         text = f"{facts[0]} in the first, {facts[other]} in number {other + 1}"
         raise ValueError(f"all imputations must have the same {what}: {text}")

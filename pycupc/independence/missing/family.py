@@ -90,7 +90,7 @@ def _imputed_from_r(sent: FromR) -> MultipleImputation:
 
 def _gapped_from_r(sent: FromR) -> IncompleteTable:
     if sent.name == "gaussCItwd":
-        return IncompleteTable(sent.table, sent.labels)
+        return IncompleteTable(sent.quiet, sent.labels)
     incomplete = np.where(sent.table < 0, np.nan, sent.table)  # R's NA
     return IncompleteTable(incomplete, sent.labels, categories=True, adaptDF=sent.values["adaptDF"])
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pycupc.data.names import check_real, is_whole
 from pycupc.data.table import Table
-from pycupc.independence.base import Indices
+from pycupc.independence.base import Floats, Indices, Mask
 from pycupc.independence.missing.data import IncompleteTable, MultipleImputation
 from pycupc.system.extras import needed
 
@@ -41,13 +41,11 @@ def imputed(data: Any, M: int, seed: int = 0, *, rounds: int = 10, categories: b
     ImportError
         scikit-learn is not installed.
     """
-    needed("sklearn", "imputation", "impute")
+    check_arguments(M, seed)
     from sklearn.experimental import enable_iterative_imputer  # noqa: F401
     from sklearn.impute import IterativeImputer
     from threadpoolctl import threadpool_limits  # of scikit-learn
 
-    check_real("seed", f"a whole number from 0 to {MAX_SEED:,}", seed, lambda k: is_whole(k) and 0 <= k <= MAX_SEED)
-    check_real("M", "a whole number of at least 2 imputations", M, lambda M: M >= 2 and int(M) == M)
     if categories:
         table = data if isinstance(data, IncompleteTable) else IncompleteTable(data, categories=True)
     else:
@@ -67,23 +65,35 @@ def imputed(data: Any, M: int, seed: int = 0, *, rounds: int = 10, categories: b
     return MultipleImputation(each, numbers.labels)
 
 
+def check_arguments(M: int, seed: int) -> None:
+    """ImportError without scikit-learn; TypeError or ValueError if M or the seed is not as it should be."""
+    needed("sklearn", "imputation", "impute")
+    check_real("seed", f"a whole number from 0 to {MAX_SEED:,}", seed, lambda k: is_whole(k) and 0 <= k <= MAX_SEED)
+    check_real("M", "a whole number of at least 2 imputations", M, lambda M: M >= 2 and int(M) == M)
+
+
 def _drawn(codes: Indices, rng: np.random.Generator, rounds: int) -> Indices:
     """An imputation of codes, int64 (n, p), -1 where one is missing."""
-    from sklearn.linear_model import LogisticRegression
-
     out, gaps = codes.copy(), codes < 0
     for column, values, gap in zip(out.T, codes.T, gaps.T, strict=True):
         column[gap] = rng.choice(values[~gap], np.count_nonzero(gap))
     indicators: list[NDArray[Any]] = [np.eye(k)[:, 1:] for k in codes.max(axis=0) + 1]
     for j in np.flatnonzero(gaps.any(axis=0)).tolist() * rounds:
-        gap, there = gaps[:, j], np.flatnonzero(~gaps[:, j])
         others = np.hstack([indicators[i][out[:, i]] for i in range(codes.shape[1]) if i != j])
-        some = rng.choice(there, len(there))
-        classes = np.unique(out[some, j])
-        if len(classes) > 1:
-            p = LogisticRegression(max_iter=200).fit(others[some], out[some, j]).predict_proba(others[gap])
-        else:
-            p = np.ones((np.count_nonzero(gap), 1))
-        below = p.cumsum(axis=1)[:, :-1] < rng.random((len(p), 1))
-        out[gap, j] = classes[below.sum(axis=1)]
+        out[gaps[:, j], j] = drawn_categories(others, out[:, j], gaps[:, j], rng)
     return out
+
+
+def drawn_categories(others: Floats, codes: Indices, gap: Mask, rng: np.random.Generator) -> Indices:
+    """Draws of the codes of a column in its gaps, by a logistic regression on the others, float64 (n, k)."""
+    from sklearn.linear_model import LogisticRegression
+
+    there = np.flatnonzero(~gap)
+    some = rng.choice(there, len(there))
+    classes = np.unique(codes[some])
+    if len(classes) > 1:
+        p = LogisticRegression(max_iter=200).fit(others[some], codes[some]).predict_proba(others[gap])
+    else:
+        p = np.ones((np.count_nonzero(gap), 1))
+    below = p.cumsum(axis=1)[:, :-1] < rng.random((len(p), 1))
+    return np.asarray(classes[below.sum(axis=1)])

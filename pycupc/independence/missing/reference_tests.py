@@ -36,9 +36,14 @@ def gaussMItest(x: int, y: int, S: Sequence[int], suffStat: Any) -> float:
     float in [0, 1], or NaN where the number of observations is below the size of S plus 3
     """
     data = as_imputation(suffStat)
-    r = np.array([partial_correlation(C, x, y, S) for C in data.matrices])
+    return p_of_correlations(data.matrices, x, y, S, data.n)
+
+
+def p_of_correlations(matrices: Sequence[Floats] | Floats, x: int, y: int, S: Sequence[int], n: float) -> float:
+    """p-value of x and y given S from the correlations of M imputations, as of `gaussMItest`."""
+    r = np.array([partial_correlation(C, x, y, S) for C in matrices])
     with np.errstate(divide="ignore"):
-        return float(pooled_z(np.log1p(2 * r / (1 - r)) / 2, data.n, len(S)))
+        return float(pooled_z(np.log1p(2 * r / (1 - r)) / 2, n, len(S)))
 
 
 @hinted
@@ -81,10 +86,15 @@ def gaussCItwd(x: int, y: int, S: Sequence[int], suffStat: Any) -> float:
     -------
     float in [0, 1], or NaN where fewer than two observations are complete, or one of the variables is constant in them
     """
-    rows = complete_rows(as_incomplete(suffStat).values[:, [x, y, *S]])
+    return p_of_complete_rows(as_incomplete(suffStat).values[:, [x, y, *S]])
+
+
+def p_of_complete_rows(values: Floats) -> float:
+    """p-value of the first two columns of numbers given the others, as of `gaussCItwd`."""
+    rows, size = complete_rows(values), values.shape[1] - 2
     if rows is None:
         return math.nan
-    return p_value_of(partial_correlation(correlation(rows), 0, 1, range(2, len(S) + 2)), len(rows) - len(S) - 3)
+    return p_value_of(partial_correlation(correlation(rows), 0, 1, range(2, size + 2)), len(rows) - size - 3)
 
 
 def complete_rows(values: Floats) -> Floats | None:

@@ -52,15 +52,18 @@ class ImputedTest(SetwiseTest):
 class TestwiseTest(SetwiseTest):
     """`gaussCItwd`, or `disCItwd` of categories.
 
-    `quirks`: whether `disCItwd` answers as micd, with its faults.
+    `quirks`: whether `disCItwd` answers as micd, with its faults. `per_df`: as of `testwise_tests.Codes`.
     """
 
     __test__ = False  # not a test of pytest
     name = "incomplete"
+    per_df = 0  # also of pickles that do not have it
 
-    def __init__(self, data: IncompleteTable, alpha: float, *, NAdelete: bool = True, quirks: bool = False) -> None:
+    def __init__(
+        self, data: IncompleteTable, alpha: float, *, NAdelete: bool = True, quirks: bool = False, per_df: int = 0
+    ) -> None:
         super().__init__(data, alpha, NAdelete=NAdelete)
-        self.quirks = quirks
+        self.quirks, self.per_df = quirks, per_df
         self.nbytes = data.values.nbytes * (1 if data.categories else 2)
         self.cost = max(data.n / 20.0, 1.0)
 
@@ -71,7 +74,8 @@ class TestwiseTest(SetwiseTest):
         if self.data.categories:
             values = np.ascontiguousarray(self.data.values.T)
             levels = values.max(axis=1).astype(np.int64) + 1
-            return partial(compiled.discrete_p, compiled.Codes(values, levels, self.data.adaptDF, self.quirks))
+            how = self.data.adaptDF, self.quirks, self.per_df
+            return partial(compiled.discrete_p, compiled.Codes(values, levels, *how))
         there = np.ascontiguousarray(~self.data.missing.T).astype(np.float64)
         return partial(compiled.gaussian_p, compiled.Numbers(self.data.centred(), there), self.data.values)
 

@@ -138,12 +138,16 @@ def _by_definition(values: Floats) -> float:
 
 
 class Codes(NamedTuple):
-    """A table of codes with gaps; `adapt` and `quirks` as of `contingency.Data`."""
+    """A table of codes with gaps; `adapt` and `quirks` as of `contingency.Data`.
+
+    `per_df`: with fewer complete rows than this per degree of freedom, the p-value is 1.
+    """
 
     codes: NDArray[np.int16]  # (p, n), -1 where missing
     levels: Indices  # (p,)
     adapt: bool
     quirks: bool
+    per_df: int = 0
 
 
 @jit_part
@@ -246,7 +250,7 @@ def _discrete_tests(data, nodes, work, p):
         if m < 2 or (data.quirks and size > LARGEST_SET_OF_DISCITEST):
             continue
         df = _count_levels(data, nodes[t], m, work)
-        if df == 0:
+        if df == 0 or m < data.per_df * df:
             continue
         of_all = m if data.quirks and size == 0 else 0
         if data.quirks:

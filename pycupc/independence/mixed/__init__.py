@@ -1,6 +1,8 @@
-"""The test of numbers and categories together: micd's ``mixCItest`` (docs/howto/data.md).
+"""The tests of numbers and categories together: micd's ``mixCItest`` and its kin (docs/howto/data.md).
 
-mix_ci_test.py   the test, one at a time and literally
-likelihood.py    the same, compiled
-family.py        the test with its data
+data.py          several imputations of such a table
+mix_ci_test.py   the tests of one table, one at a time and literally; mix_mi_test.py: of several imputations
+cells.py         the log-likelihoods, compiled, from sums that tests share; likelihood.py: of a table with gaps
+test.py          the tests with their data
+family.py        all that the program must know about them
 """

@@ -1,96 +1,133 @@
-"""The test of numbers and categories, with its data."""
+"""The tests of numbers and categories, with their data: complete, with gaps, or imputed several times."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pycupc.data.mixed import MixedTable
-from pycupc.independence.base import Floats, Indices
-from pycupc.independence.discrete.g_square import observations_needed
+from pycupc.independence.base import Floats, Indices, Mask
+from pycupc.independence.discrete.g_square import OBSERVATIONS_PER_DF, free, observations_needed
 from pycupc.independence.discrete.test import DiscreteTest
 from pycupc.independence.gaussian.correlation import correlation
-from pycupc.independence.mixed.mix_ci_test import mixCItest, n_parameters, of_categories
+from pycupc.independence.missing.data import IncompleteTable
+from pycupc.independence.missing.test import TestwiseTest
+from pycupc.independence.mixed import mix_ci_test, mix_mi_test
+from pycupc.independence.mixed.data import MixedImputation
+from pycupc.independence.mixed.mix_ci_test import (
+    codes_are_skipped,
+    degrees_of_freedom,
+    least_codes,
+    levels_of,
+    of_categories,
+)
 from pycupc.independence.p_values import PValues, UntestedPairs, no_untested_pairs
 from pycupc.independence.setwise import SetwiseTest
 
 if TYPE_CHECKING:
     from pycupc.graph.sepset import SepSets
-    from pycupc.independence.mixed.likelihood import Numbers
+    from pycupc.independence.mixed.cells import LogLikelihoods
+    from pycupc.independence.mixed.likelihood import Columns
 
 
-class MixedTest(SetwiseTest):
-    """`mixCItest`.
+class _TestOfBothKinds(SetwiseTest):
+    """A test of numbers and categories.
 
-    `data`: complete. `quirks`: whether tests of categories only reproduce pcalg's faults, as micd's tests do.
+    `quirks`: whether it reproduces the faults of micd. `flexible`: whether tests of categories only are those of
+    ``flexCItest`` and ``flexCItwd``.
     """
 
-    name = "mixed"
     engines = ("cpu", "reference")
 
-    def __init__(self, data: MixedTable, alpha: float, *, quirks: bool = False) -> None:
-        super().__init__(data, alpha)
-        self.quirks = quirks
+    def __init__(
+        self, data: Any, alpha: float, *, NAdelete: bool = True, quirks: bool = False, flexible: bool = False
+    ) -> None:
+        super().__init__(data, alpha, NAdelete=NAdelete)
+        self.quirks, self.flexible = quirks, flexible
         self.nbytes = 2 * data.values.nbytes
-        self.cost = max(data.n / 2, 1.0)
-
-    @cached_property
-    def _prepared(self) -> Numbers:
-        from pycupc.independence.mixed.likelihood import Numbers  # loads Numba
-
-        values, kinds = self.data.values, self.data.categorical
-        levels = np.array([0 if categories is None else len(categories) for categories in self.data.categories])
-        codes = np.ascontiguousarray(np.where(kinds, values, 0.0).T.astype(np.int64))
-        centred = np.where(self.data.constant, 0.0, values - values.mean(axis=0))
-        return Numbers(np.ascontiguousarray(centred.T), codes, levels.astype(np.int64))
-
-    @cached_property
-    def _discrete(self) -> DiscreteTest:
-        data = of_categories(self.data, np.flatnonzero(self.data.categorical))
-        return DiscreteTest(data, self.alpha, quirks=self.quirks)
-
-    @cached_property
-    def _correlations(self) -> Floats:
-        return correlation(self.data.numbers())
+        self.cost = max(data.values[..., 0].size / 2, 1.0)
 
     def p_of_tests(self, x: Indices, y: Indices, S: Indices) -> Floats:
-        from pycupc.independence.gaussian.partial_correlation import p_values_of_tests  # loads Numba
-
         V = np.column_stack([x, y, S]).astype(np.int64)
         kinds, p = self.data.categorical, np.empty(len(V))
         of_kind = np.cumsum(kinds) - 1, np.cumsum(~kinds) - 1  # the position of a variable among its kind
         share = kinds[V].sum(axis=1)
         if len(at := np.flatnonzero(share == V.shape[1])):
-            some = of_kind[0][V[at]]
-            p[at] = self._discrete.single_tests(some[:, 0], some[:, 1], some[:, 2:])[1]
+            p[at] = self._of_categories(of_kind[0][V[at]])
         if len(at := np.flatnonzero(share == 0)):
-            some = of_kind[1][V[at]]
-            C = self._correlations
-            n = np.full(C.shape, float(self.data.n))
-            p[at] = p_values_of_tests(C, n, 1, some[:, 0], some[:, 1], some[:, 2:])
+            p[at] = self._of_numbers(of_kind[1][V[at]])
         if len(at := np.flatnonzero((share > 0) & (share < V.shape[1]))):
-            p[at] = self._mixed(V[at])
+            p[at] = self._of_both(V[at])
         return p
 
-    def _mixed(self, V: Indices) -> Floats:
+    def _of_categories(self, V: Indices) -> Floats:
+        """The p-values of tests of categories only: the positions of x, y and S among them in a row."""
+        raise NotImplementedError
+
+    def _of_numbers(self, V: Indices) -> Floats:
+        """The p-values of tests of numbers only, as `_of_categories`."""
+        raise NotImplementedError
+
+    def _of_both(self, V: Indices) -> Floats:
         """The p-values of tests of variables of both kinds: x, y and S in a row."""
+        raise NotImplementedError
+
+
+class MixedTest(_TestOfBothKinds):
+    """`mixCItest`, or `flexCItest`; `data`: complete."""
+
+    name = "mixed"
+    flexible = False  # also of pickles that do not have it
+
+    def __init__(self, data: MixedTable, alpha: float, **how: Any) -> None:
+        super().__init__(data, alpha, **how)
+        self.cost = max(20.0, data.n / 200)  # the sums over the observations are shared by many tests
+
+    @cached_property
+    def _likelihoods(self) -> LogLikelihoods:
+        from pycupc.independence.mixed.cells import LogLikelihoods  # loads Numba
+
+        return LogLikelihoods(self.data.values[None], levels_of(self.data))
+
+    @cached_property
+    def _discrete(self) -> DiscreteTest | TestwiseTest:
+        at = np.flatnonzero(self.data.categorical)
+        if self.quirks and not self.flexible and codes_are_skipped(self.data, at):
+            data = IncompleteTable.of_checked(self.data.values[:, at], categories=True, adaptDF=True)
+            return TestwiseTest(data, self.alpha, quirks=True, per_df=OBSERVATIONS_PER_DF)
+        return DiscreteTest(
+            of_categories(self.data, at, all_levels=self.quirks and self.flexible), self.alpha, quirks=self.quirks
+        )
+
+    @cached_property
+    def _correlations(self) -> Floats:
+        return correlation(self.data.numbers())
+
+    def _of_categories(self, V: Indices) -> Floats:
+        return self._discrete.single_tests(V[:, 0], V[:, 1], V[:, 2:])[1]
+
+    def _of_numbers(self, V: Indices) -> Floats:
+        from pycupc.independence.gaussian.partial_correlation import p_values_of_tests  # loads Numba
+
+        C = self._correlations
+        n = np.full(C.shape, float(self.data.n))
+        return p_values_of_tests(C, n, 1, V[:, 0], V[:, 1], V[:, 2:])
+
+    def _of_both(self, V: Indices) -> Floats:
         from scipy.special import chdtrc  # takes a quarter of a second to import
 
-        from pycupc.independence.mixed.likelihood import statistics
-
-        statistic = statistics(self._prepared, V[:, 0], V[:, 1], V[:, 2:])
-        parts = (V, 1), (np.delete(V, 1, axis=1), -1), (V[:, 1:], -1), (V[:, 2:], 1)
-        df = sum(sign * n_parameters(self.data, some) for some, sign in parts)
-        p = chdtrc(df, np.maximum(statistic, 0.0))
+        statistic, _ = _statistics(self._likelihoods, V)
+        p = chdtrc(degrees_of_freedom(levels_of(self.data)[V]), np.maximum(statistic, 0.0))
         p[np.isnan(statistic)] = 1.0
         p[self.data.constant[V[:, :2]].any(axis=1)] = 1.0
         return np.asarray(p)
 
     def p_value(self, x: int, y: int, S: Sequence[int]) -> float:
-        return mixCItest(x, y, S, self.data, quirks=self.quirks)
+        made = mix_ci_test.flexCItest if self.flexible else mix_ci_test.mixCItest
+        return made(x, y, S, self.data, quirks=self.quirks)
 
     def find_untested(self, sepset: SepSets, p_values: PValues) -> Callable[[], UntestedPairs]:
         return partial(self._untested, sepset)
@@ -100,11 +137,14 @@ class MixedTest(SetwiseTest):
         kinds = self.data.categorical
         if np.count_nonzero(kinds) < 2:
             return no_untested_pairs()
+        columns = np.flatnonzero(kinds)
+        data = of_categories(self.data, columns, all_levels=self.quirks and self.flexible)
+        test = DiscreteTest(data, self.alpha, quirks=self.quirks)
         place, parts = np.cumsum(kinds) - 1, [np.zeros((4, 0), dtype=np.int64)]
-        for x, y, S in sepset.of_every_size(self._discrete.may_lack):
+        for x, y, S in sepset.of_every_size(test.may_lack):
             at = kinds[x] & kinds[y] & kinds[S].all(axis=1)
             x, y, S = x[at], y[at], S[at]
-            needed = observations_needed(self._discrete.data, place[x], place[y], place[S])
+            needed = observations_needed(data, place[x], place[y], place[S])
             few = needed > self.data.n
             parts.append(np.vstack([x[few], y[few], np.full(int(few.sum()), S.shape[1]), needed[few]]).astype(np.int64))
         return UntestedPairs.by_pair(np.concatenate(parts, axis=1), self.data.n)
@@ -112,3 +152,136 @@ class MixedTest(SetwiseTest):
     def note(self, n_edgetests: Sequence[int]) -> str:
         """How the answer of tests of categories only may differ from micd's, as of `DiscreteTest`."""
         return self._discrete.note(n_edgetests) if np.count_nonzero(self.data.categorical) > 1 else ""
+
+
+def _statistics(likelihoods: LogLikelihoods, V: Indices) -> tuple[Floats, Floats]:
+    """The statistics of tests of x, y and S in a row, at own and at common parameters."""
+    with_x, m = np.delete(V, 1, axis=1), len(V)
+    all_of, of_one, given = (likelihoods.of(some) for some in (V, np.concatenate([with_x, V[:, 1:]]), V[:, 2:]))
+    with np.errstate(invalid="ignore"):
+        own, common = (2.0 * (a - b[:m] - b[m:] + c) for a, b, c in zip(all_of, of_one, given, strict=True))
+    return own, common
+
+
+class TestwiseMixedTest(_TestOfBothKinds):
+    """`mixCItwd`, or `flexCItwd`; `data`: with gaps."""
+
+    __test__ = False  # not a test of pytest
+    name = "incomplete mixed"
+
+    @cached_property
+    def _columns(self) -> Columns:
+        from pycupc.independence.mixed.likelihood import Columns  # loads Numba
+
+        return Columns(np.ascontiguousarray(self.data.values.T), levels_of(self.data))
+
+    @cached_property
+    def _discrete(self) -> TestwiseTest:
+        values = self.data.values - least_codes(self.data) if self.flexible else self.data.values
+        data = IncompleteTable.of_checked(values[:, self.data.categorical], categories=True, adaptDF=True)
+        return TestwiseTest(data, self.alpha, quirks=self.quirks, per_df=0 if self.flexible else OBSERVATIONS_PER_DF)
+
+    @cached_property
+    def _gaussian(self) -> TestwiseTest:
+        return TestwiseTest(IncompleteTable.of_checked(self.data.numbers()), self.alpha)
+
+    def _of_categories(self, V: Indices) -> Floats:
+        return self._discrete.p_of_tests(V[:, 0], V[:, 1], V[:, 2:])
+
+    def _of_numbers(self, V: Indices) -> Floats:
+        return self._gaussian.p_of_tests(V[:, 0], V[:, 1], V[:, 2:])
+
+    def _of_both(self, V: Indices) -> Floats:
+        from scipy.special import chdtrc  # takes a quarter of a second to import
+
+        from pycupc.independence.mixed.likelihood import statistics
+
+        complete, levels, statistic = statistics(self._columns, V)
+        df = degrees_of_freedom(levels_of(self.data)[V] if self.quirks else levels)
+        p = np.where(np.isnan(statistic) | (statistic <= 0.0), 1.0, chdtrc(df, np.maximum(statistic, 0.0)))
+        p[complete < 2] = np.nan
+        return np.asarray(p)
+
+    def p_value(self, x: int, y: int, S: Sequence[int]) -> float:
+        made = mix_ci_test.flexCItwd if self.flexible else mix_ci_test.mixCItwd
+        return made(x, y, S, self.data, quirks=self.quirks)
+
+    def find_untested(self, sepset: SepSets, p_values: PValues) -> Callable[[], UntestedPairs]:
+        return partial(self._untested, sepset)
+
+    def _untested(self, sepset: SepSets) -> UntestedPairs:
+        """The removed pairs of whose test too few rows are complete for a p-value below 1."""
+        there, kinds, parts = ~np.isnan(self.data.values), self.data.categorical, []
+        for x, y, S in sepset.of_every_size(lambda level: True):
+            for V in np.column_stack([x, y, S]).astype(np.int64).tolist():
+                rows = self.data.values[there[:, V].all(axis=1)][:, V]
+                needed = self._needed(rows, kinds[V])
+                if len(rows) < needed:
+                    parts.append([*V[:2], len(V) - 2, needed, len(rows)])
+        table = np.array(parts, dtype=np.int64).reshape(-1, 5).T
+        return UntestedPairs.by_pair(table[:4], table[4])
+
+    def _needed(self, rows: Floats, kinds: Mask) -> int:
+        """How many complete rows a test needs of which these are the complete rows."""
+        if not kinds.any():
+            return int(rows.shape[1]) + 2
+        if self.flexible or not kinds.all() or len(rows) < 2:
+            return 2
+        return OBSERVATIONS_PER_DF * free(np.array([len(np.unique(column)) for column in rows.T]))
+
+    def note(self, n_edgetests: Sequence[int]) -> str:
+        """How the answer of tests of categories only may differ from micd's, as of `TestwiseTest`."""
+        return self._discrete.note(n_edgetests) if np.count_nonzero(self.data.categorical) > 1 else ""
+
+
+class ImputedMixedTest(_TestOfBothKinds):
+    """`mixMItest`, or `flexMItest`."""
+
+    name = "imputed mixed"
+    data: MixedImputation
+
+    @cached_property
+    def _tested(self) -> MixedImputation:
+        return self.data if self.quirks else self.data.occurring
+
+    @cached_property
+    def _likelihoods(self) -> LogLikelihoods:
+        from pycupc.independence.mixed.cells import LogLikelihoods  # loads Numba
+
+        return LogLikelihoods(self._tested.values, self._tested.levels, quirks=self.quirks)
+
+    @cached_property
+    def _p_of_categories(self) -> Callable[..., Floats]:
+        from pycupc.independence.missing import imputed_tests as compiled  # loads Numba
+
+        data = self._tested.codes
+        in_a_row = np.ascontiguousarray(data.codes.transpose(1, 0, 2).reshape(data.p, -1))
+        return partial(compiled.discrete_p, compiled.Codes(in_a_row, data.M, data.levels))
+
+    @cached_property
+    def _p_of_numbers(self) -> Callable[..., Floats]:
+        from pycupc.independence.missing import imputed_tests as compiled  # loads Numba
+
+        matrices = self._tested.matrices
+        stack = compiled.Stack(matrices, np.ascontiguousarray(matrices.transpose(1, 2, 0)))
+        return partial(compiled.gaussian_p, stack, self.data.n)
+
+    @cached_property
+    def _constant(self) -> Mask:
+        values = self._tested.values
+        return np.asarray((values == values[:1, :1]).all(axis=(0, 1)))
+
+    def _of_categories(self, V: Indices) -> Floats:
+        return self._p_of_categories(V[:, 0], V[:, 1], V[:, 2:])
+
+    def _of_numbers(self, V: Indices) -> Floats:
+        return self._p_of_numbers(V[:, 0], V[:, 1], V[:, 2:])
+
+    def _of_both(self, V: Indices) -> Floats:
+        df = degrees_of_freedom(self._tested.levels[V])
+        p = mix_mi_test.pooled(*_statistics(self._likelihoods, V), df, self.data.M)
+        p[self._constant[V[:, :2]].any(axis=1)] = 1.0
+        return p
+
+    def p_value(self, x: int, y: int, S: Sequence[int]) -> float:
+        return mix_mi_test.mixMItest(x, y, S, self.data, quirks=self.quirks)

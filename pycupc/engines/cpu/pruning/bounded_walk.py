@@ -21,10 +21,10 @@ from numba import uint64
 
 from pycupc.engines.cpu.combinations import rank_without
 from pycupc.engines.cpu.graph import ANSWERED
-from pycupc.engines.cpu.pruning.bounded_walk_arrays import BOUNDS, LEFT, MARGIN, TESTS, Target
+from pycupc.engines.cpu.pruning.bounded_walk_arrays import BOUNDS, MARGIN, TESTS, Target
 from pycupc.engines.cpu.row_items import count_tests, merge, start_row, take_item
 from pycupc.engines.cpu.threads import STOP
-from pycupc.engines.cpu.walk_arrays import AT, DEGREE, END, FIRST, START, WORK, Place, X
+from pycupc.engines.cpu.walk_arrays import AT, DEGREE, END, FIRST, LEFT, START, WORK, Place, X
 from pycupc.system.jit import compiled, jit_fma, jit_part
 
 #: A bound is not tried where correlations given the prefix reach this.
@@ -274,9 +274,8 @@ def bounded_walk(side, bound, items, following, merged, outcomes, w, state):
         q = take_item(following, state)
         if q >= len(items):
             break
-        item = items[q]
-        d, start, first, end = item[DEGREE], item[START], item[FIRST], item[END]
-        row = Place(item[X], d, start, item[AT], 0, first)
+        d, start, first, end = items[q, DEGREE], items[q, START], items[q, FIRST], items[q, END]
+        row = Place(items[q, X], d, start, items[q, AT], 0, first)
         n_open = start_row(side, row, outcomes, w.bound)
         for i in range(d):
             outcomes.r[i] = math.nan  # it is computed later
@@ -290,5 +289,5 @@ def bounded_walk(side, bound, items, following, merged, outcomes, w, state):
             else:
                 _walk(side, row, end, outcomes, w, n_open, state)
         if state[STOP] == 0:
-            merge(side.chosen, item, outcomes, LEFT, ANSWERED, merged)
-            count_tests(state, float(item[WORK]))
+            merge(side.chosen, items, q, outcomes, ANSWERED, merged)
+            count_tests(state, float(items[q, WORK]))

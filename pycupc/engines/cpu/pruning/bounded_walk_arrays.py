@@ -9,8 +9,6 @@ from pycupc.engines.protocol import Floats, Mask
 
 #: A bound must exceed its threshold by this: more than rounding can move it in a well-conditioned row.
 MARGIN = 1e-9
-#: Rank of a pair that is left to the walk, as a test was doubtful or its search took too long.
-LEFT = -3
 #: Rank of a pair of a row whose matrix allows no search.
 UNSOUND = -4
 #: Counts: tests made, bounds evaluated; nanoseconds of the searches about pairs that could be tested set by set, by the

@@ -9,13 +9,13 @@ import numpy as np
 
 from pycupc.engines.cpu.combinations import rank_without
 from pycupc.engines.cpu.graph import ANSWERED, FAR, Indices
-from pycupc.engines.cpu.pruning.bounded_walk_arrays import LEFT, REPLACED, SPENT, UNSOUND
+from pycupc.engines.cpu.pruning.bounded_walk_arrays import REPLACED, SPENT, UNSOUND
 from pycupc.engines.cpu.pruning.branch import DIVIDED_IN_TWO, NONE, SEPARATED, examine
 from pycupc.engines.cpu.pruning.delta import load_row
 from pycupc.engines.cpu.pruning.node import BASE, ROOT, child, root
 from pycupc.engines.cpu.row_items import count_tests, take_item
 from pycupc.engines.cpu.threads import REFUSED, STOP
-from pycupc.engines.cpu.walk_arrays import AT, DEGREE, END, FIRST, ROW, START, Cutoff, Side, X
+from pycupc.engines.cpu.walk_arrays import AT, DEGREE, END, FIRST, LEFT, ROW, START, Cutoff, Side, X
 from pycupc.engines.protocol import Floats, Mask
 from pycupc.system.atomics import atomic_add
 from pycupc.system.jit import compiled, jit_inlined, jit_part

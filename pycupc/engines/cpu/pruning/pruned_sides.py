@@ -14,7 +14,7 @@ from pycupc.engines.cpu import tuning
 from pycupc.engines.cpu.conditional_covariances import Sizes
 from pycupc.engines.cpu.graph import FAR, FarSet, Findings, Graph, Indices, Targets
 from pycupc.engines.cpu.pruning.bounded_walk import bounded_walk
-from pycupc.engines.cpu.pruning.bounded_walk_arrays import BOUNDS, LEFT, REPLACED, SPENT, TESTS, BoundedWork
+from pycupc.engines.cpu.pruning.bounded_walk_arrays import BOUNDS, REPLACED, SPENT, TESTS, BoundedWork
 from pycupc.engines.cpu.pruning.branch import SEPARATED
 from pycupc.engines.cpu.pruning.branch_and_bound import PairOutcomes, Search, search_items
 from pycupc.engines.cpu.pruning.delta import Proofs, row_space
@@ -23,7 +23,7 @@ from pycupc.engines.cpu.pruning.plan import Way, pair_seconds
 from pycupc.engines.cpu.row_items import Merged, RowWork, cuts, items_of, number_of_items, repeated
 from pycupc.engines.cpu.submatrices import CorrelationSource, MatrixSource
 from pycupc.engines.cpu.threads import REFUSED, State, new_state
-from pycupc.engines.cpu.walk_arrays import END, FIRST, PIECES, ROW, Cutoff, Outcomes, Part, Side, work_space
+from pycupc.engines.cpu.walk_arrays import END, FIRST, LEFT, PIECES, ROW, Cutoff, Outcomes, Part, Side, work_space
 from pycupc.engines.protocol import Floats
 from pycupc.graph.lists import starts
 from pycupc.system.localised_message import Message, Variable

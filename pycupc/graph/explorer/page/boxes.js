@@ -22,8 +22,8 @@ function arrange(again = false) {
   const key = on ? JSON.stringify([state.near, state.nodes, state.linked]) : "";
   if (key === boxed.key && on === boxed.on && !again) return false;
   Object.assign(boxed, { on, key, nodes: on ? nodes : [], alone: on ? state.nodes.filter((v) => !nodes.includes(v)) : [] });
+  fillAlone(); // before the boxes, which fill the room that it leaves
   if (on && nodes.length) placeBoxes(nodes);
-  fillAlone();
   return true;
 }
 
@@ -45,6 +45,7 @@ function placeBoxes(nodes) {
   }
   const room = [width, height].map((room, c) => Math.max(1, Math.min(2.4, room / best.scale / (best.high[c] - best.low[c]))));
   boxed.places = new Map(nodes.map((v) => [v, best.places.get(v).map((at, c) => at * room[c])]));
+  if (!state.near && !state.filters.length) for (const [v, at] of moved.boxes) if (boxed.places.has(v)) boxed.places.set(v, at);
   routeBoxes();
 }
 
@@ -92,6 +93,15 @@ function lineOf(k) {
   return route ? route.map(([x, y]) => [x * view.scale + view.x, y * view.scale + view.y]) : [place(graph.tail[k]), place(graph.head[k])];
 }
 
+/** The outline of a box: "round", "square", "pill", or with "cut" corners. */
+function formPath(c, x, y, w, h, form) {
+  const r = form === "pill" ? Math.min(w, h) / 2 : Math.min(7, Math.min(w, h) / 3);
+  if (form === "round" || form === "pill") return c.roundRect(x, y, w, h, r);
+  const cut = form === "square" ? 0 : r;
+  [[x + cut, y], [x + w - cut, y], [x + w, y + cut], [x + w, y + h - cut], [x + w - cut, y + h], [x + cut, y + h], [x, y + h - cut], [x, y + cut]].forEach(([a, b], i) => (i ? c.lineTo(a, b) : c.moveTo(a, b)));
+  return c.closePath();
+}
+
 function drawBoxes(c, beside) {
   const pair = state.pair || [], shown = namesShown(), drawn = new Set(boxed.nodes);
   c.textAlign = "center";
@@ -100,11 +110,12 @@ function drawBoxes(c, beside) {
   for (const v of boxed.nodes) {
     const [x, y, w, h] = boxOf(v), chosen = v === state.node || pair.includes(v), faded = !state.near && beside && !beside.has(v);
     c.globalAlpha = 1;
-    c.fillStyle = chosen ? COLOURS.chosen : state.near && state.grown.has(v) ? COLOURS.grown : COLOURS.box;
-    c.strokeStyle = chosen ? COLOURS.ink : COLOURS.grey;
-    c.lineWidth = chosen ? 2 : 1;
+    const group = groupLook(v);
+    c.fillStyle = chosen ? COLOURS.chosen : group ? group.fill : state.near && state.grown.has(v) ? COLOURS.grown : COLOURS.box;
+    c.strokeStyle = chosen ? COLOURS.ink : group ? group.line : COLOURS.grey;
+    c.lineWidth = chosen || (state.near && state.grown.has(v)) ? 2 : group ? 1.5 : 1;
     c.beginPath();
-    c.roundRect(x, y, w, h, Math.min(7, h / 3));
+    formPath(c, x, y, w, h, group ? group.form : "round");
     c.fill();
     c.globalAlpha = faded ? 0.4 : 1;
     c.stroke();

@@ -18,6 +18,7 @@ function sayMode() {
     : state.near
     ? `${state.nodes.length} variables around ${Array.from(state.grown.keys(), (v) => shortLabel(name(v))).slice(0, 3).join(", ")}${state.grown.size > 3 ? " and others" : ""}; +n: click to add n neighbours`
     : `whole graph: ${state.nodes.length.toLocaleString("en")} variables, ${state.edges.length.toLocaleString("en")} edges${state.edges.length > MANY ? " (undirected ones dashed when you come closer)" : ""}; ${boxed.on ? `arrows point down where they can${namesShown() ? "" : "; come closer (+) to read the names"}` : "neighbours lie near each other, the axes have no unit"}`;
+  byId("mode").title = byId("mode").textContent; // where there is not room for all of it
 }
 
 /** Show the neighbourhood of v. */
@@ -40,14 +41,16 @@ function point(event) {
 }
 
 function setUpPointer() {
-  let from = null, moved = false;
+  let from = null, moving = false, held = null; // held: the variable that is dragged
   const pointers = new Map();
   const tip = byId("tip");
   view.canvas.onpointerdown = (event) => {
     view.canvas.setPointerCapture(event.pointerId);
     pointers.set(event.pointerId, point(event));
     from = point(event);
-    moved = pointers.size > 1;
+    moving = pointers.size > 1;
+    const found = under(...from);
+    held = !moving && found && found.node !== undefined ? found.node : null;
   };
   view.canvas.onpointermove = (event) => {
     const [x, y] = point(event);
@@ -57,12 +60,12 @@ function setUpPointer() {
       if (pointers.size === 2) { // two fingers
         const still = Array.from(pointers.entries()).find(([id]) => id !== event.pointerId)[1];
         zoom(Math.hypot(x - still[0], y - still[1]) / Math.max(1, Math.hypot(before[0] - still[0], before[1] - still[1])), ...still);
-      } else if (moved || Math.hypot(x - from[0], y - from[1]) > 4) {
-        moved = true;
-        view.x += x - before[0];
-        view.y += y - before[1];
+      } else if (moving || Math.hypot(x - from[0], y - from[1]) > 4) {
+        moving = true;
+        if (held !== null) moveBy(held, x - before[0], y - before[1]);
+        else { view.x += x - before[0]; view.y += y - before[1]; }
       }
-      if (moved) drawSoon();
+      if (moving) drawSoon();
       tip.hidden = true;
       return;
     }
@@ -76,7 +79,8 @@ function setUpPointer() {
   };
   view.canvas.onpointerup = view.canvas.onpointercancel = (event) => {
     pointers.delete(event.pointerId);
-    if (!moved && from && event.type === "pointerup") open(under(...point(event)));
+    if (moving && held !== null) { keepPlaces(held); held = null; drawSoon(); }
+    if (!moving && from && event.type === "pointerup") open(under(...point(event)));
     if (!pointers.size) from = null;
   };
   view.canvas.onpointerleave = () => { tip.hidden = true; };
@@ -98,7 +102,11 @@ function setUpKeys() {
     if (event.ctrlKey || event.altKey || event.metaKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
     if (event.key === "/") { byId("search").focus(); event.preventDefault(); return; }
     if (event.target.id === "rows" || (event.key === "Enter" && event.target.tagName === "BUTTON")) return;
-    if (event.key in pan && event.target === view.canvas) { view.x += pan[event.key][0]; view.y += pan[event.key][1]; draw(); }
+    if (event.key in pan && event.shiftKey && event.target === view.canvas && state.node !== null && position(state.node)) {
+      moveBy(state.node, ...pan[event.key].map((step) => -step / 4));
+      keepPlaces(state.node);
+      draw();
+    } else if (event.key in pan && event.target === view.canvas) { view.x += pan[event.key][0]; view.y += pan[event.key][1]; draw(); }
     else if (event.key in steps) { steps[event.key](); draw(); }
     else return;
     event.preventDefault();
@@ -129,7 +137,7 @@ function walk(step) {
 
 function setUpFilters() {
   byId("filters").onsubmit = (event) => event.preventDefault();
-  for (const field of byId("filters").querySelectorAll("input, select")) field.onchange = filtersChanged;
+  for (const field of byId("filters").querySelectorAll("input, select")) field.onchange = filtersChanged; // also of groups
   byId("low").oninput = byId("high").oninput = byId("most-p").oninput = filtersChanged;
   byId("reset").onclick = () => { resetFilters(); filtersChanged(); };
   byId("p-row").hidden = !graph.p;
@@ -150,11 +158,39 @@ function setUpSearch() {
   }));
 }
 
+/** The groups for the legend. */
+function groupLegend() {
+  return (data.groups || []).map((group, i) => {
+    const [fill, line, darkFill, darkLine, form] = GROUPS[i % GROUPS.length], light = COLOURS.paper === LIGHT.paper;
+    const shape = form === "cut" ? svg("path", { d: "M4 1H18L21 4V10L18 13H4L1 10V4Z" }) : svg("rect", { x: 1, y: 1, width: 20, height: 12, rx: form === "square" ? 0 : form === "pill" ? 6 : 3 });
+    shape.setAttribute("fill", light ? fill : darkFill);
+    shape.setAttribute("stroke", light ? line : darkLine);
+    return el("span", { id: `legend-group${i}` }, svg("svg", { width: 22, height: 14, "aria-hidden": "true" }, shape), group);
+  });
+}
+
+function setUpGroups() {
+  byId("groups").hidden = !graph.group;
+  if (!graph.group) return;
+  const there = new Set(graph.group);
+  ["without a group", ...data.groups].forEach((group, i) => {
+    byId("groups").append(el("label", there.has(i) ? {} : { hidden: "" }, el("input", { type: "checkbox", checked: "", id: `group${i}` }), ` ${group}`));
+  });
+}
+
+/** The colours of the screen: dark where the reader's system is dark. */
+function setUpColours() {
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  const choose = () => { Object.assign(COLOURS, dark.matches ? DARK : LIGHT); };
+  choose();
+  dark.onchange = () => { choose(); setUpLegend(true); draw(); };
+}
+
 /** The kinds of edges that the legend and the filters show, and what the legend says of the width of lines and of bars across them. */
-function setUpLegend() {
+function setUpLegend(again = false) {
   const legend = [], filters = [];
   KINDS.forEach((kind, i) => {
-    const { colour, width, dash } = STYLES[i], [first, second] = MARKS[i], shown = graph.kinds[i] ? {} : { hidden: "" };
+    const { width, dash } = STYLES[i], colour = COLOURS.kinds[i], [first, second] = MARKS[i], shown = graph.kinds[i] ? {} : { hidden: "" };
     const ends = [[first, 1, 1], [second, 39, -1]].map(([mark, x, way]) => (mark === "circle"
       ? svg("circle", { cx: x + 3.5 * way, cy: 5, r: 3.5, stroke: colour })
       : svg("path", { d: mark ? `M${x} 5l${9 * way}-4v8z` : "", fill: colour, stroke: "none" })));
@@ -162,7 +198,9 @@ function setUpLegend() {
     legend.push(el("span", { id: `legend-${kindId(kind)}`, ...shown }, svg("svg", { width: 40, height: 10, "aria-hidden": "true" }, line, ...ends), kind));
     filters.push(el("label", shown, el("input", { type: "checkbox", id: kindId(kind), checked: "" }), ` ${kind}`));
   });
-  byId("legend").prepend(...legend);
+  document.querySelectorAll("#legend > [id^=legend-]").forEach((old) => old.remove());
+  byId("legend").prepend(...legend, ...groupLegend());
+  if (again) return;
   byId("way").parentElement.before(...filters);
   byId("strength").hidden = !graph.strength;
   byId("negative").hidden = !graph.strength || graph.strength.name === "stability";
@@ -177,18 +215,22 @@ function fold() {
 }
 
 function setUpPrint() {
-  window.onbeforeprint = () => { draw(3); fillRows(true); };
+  window.onbeforeprint = () => { inLight(() => draw(3)); fillRows(true); };
   window.onafterprint = () => { draw(); fillRows(); };
 }
 
 function start() {
-  document.title = `${data.title} – pycupc`;
-  byId("title").textContent = data.title;
-  byId("facts").textContent = data.facts;
+  document.title = `${data.name ? `${data.name}: ` : ""}${data.title} – pycupc`;
+  byId("title").textContent = data.name || data.title;
+  byId("facts").textContent = data.name ? `${data.title}: ${data.facts}` : data.facts;
+  byId("foot").textContent = data.foot;
   byId("note").textContent = data.note;
   byId("note").hidden = !data.note;
   byId("removed-note").textContent = data.removed.note;
+  setUpColours();
   setUpLegend();
+  setUpGroups();
+  setUpSaving();
   setUpPointer();
   setUpKeys();
   setUpFilters();
@@ -203,6 +245,8 @@ function start() {
   for (const id of ["list-edges", "list-removed"]) byId(id).onchange = () => { table.removed = byId("list-removed").checked; table.sort = null; fillTable(); };
   byId("rows").onscroll = () => fillRows();
   new ResizeObserver(() => { const { width, height } = view; resize(); if (Math.abs(width - view.width) + Math.abs(height - view.height) > 30) { arrange(true); fit(); } draw(); fillRows(); }).observe(view.canvas);
+  byId("places").onclick = resetPlaces;
+  readLink();
   readFilters(); // a browser may have kept what the fields held before the page was loaded again
   recompute();
   if (data.start !== null) startAt(data.start);

@@ -70,18 +70,44 @@ function edgesText(count) { return `${count.toLocaleString("en")} edge${count ==
 /** Show what is known of the selected variable or pair. */
 function fillDetails() {
   const box = byId("details");
+  box.classList.toggle("open", state.pair !== null || state.node !== null); // on a phone, a sheet from below
   if (state.pair) box.replaceChildren(...pairDetails(...state.pair));
   else if (state.node !== null) box.replaceChildren(...nodeDetails(state.node));
-  else box.replaceChildren(el("p", { className: "hint" }, "Search for a variable, or click one in the picture. Click an edge to read why it is there."));
+  else return box.replaceChildren(el("p", { className: "hint" }, "Search for a variable, or click one in the picture. Click an edge to read why it is there."));
+  box.prepend(el("button", { type: "button", id: "close", "aria-label": "close", onclick: () => { state.node = state.pair = null; recompute(); update(); } }, "×"));
+  return undefined;
 }
 
 function pairDetails(a, b) {
   const found = why(a, b);
   const list = el("dl");
-  for (const [term, text] of found.facts) list.append(el("dt", {}, term), el("dd", {}, text));
+  for (const [term, text] of found.facts) list.append(el("dt", {}, explained(term)), el("dd", {}, text));
   const around = el("p", { className: "buttons" }, ...[a, b, ...found.nodes.filter((v) => v !== a && v !== b)].map((v) => nodeButton(v)));
   return [el("p", { className: found.status === "edge" ? "status" : "status gone" }, found.status), el("h2", {}, found.title), el("p", {}, found.text), list,
     el("p", { className: "hint" }, "Show the neighbourhood of:"), around];
+}
+
+// what the terms of an answer mean
+const TERMS = [
+  [/^separating set/, "Given these variables, the data do not show that the two are dependent. That is why there is no edge between them."],
+  [/^level/, "The number of variables that a test was given. Level 0 tests pairs by themselves."],
+  [/^side/, "For each pair, sets of neighbours of the first variable (side A) are tried before sets of neighbours of the second (side B)."],
+  [/^partial correlation/, "The correlation of the two variables after the linear influence of the separating set is removed."],
+  [/^correlation r/, "The correlation of the two variables by themselves: from -1 to 1, 0 without a linear relation."],
+  [/^p-value|^largest p-value/, "How likely the data show a relation at least this strong where there is none. The larger it is, the closer the edge came to being removed."],
+  [/^largest \|r\|/, "Up to this size a partial correlation counts as zero, at this alpha and number of observations."],
+  [/^margin/, "How far the test was from the other decision; a small margin means that a little other data could change it."],
+  [/^tests survived/, "Each test asked whether some set separates the two variables. None did."],
+  [/^stability|^share of the resamples/, "The share of the resamples of the data in which this was found."],
+  [/^arrow/, "What set the arrow: a collider, which is seen in the separating sets, or a rule, which follows from other arrows."],
+  [/^circle/, "The data do not determine whether this end of the edge is an arrowhead or a tail."],
+  [/^type/, "directed: a cause of the other, if the assumptions hold; undirected: either may be the cause; bidirected: a hidden common cause, or arrows that contradict each other."],
+];
+
+/** A term that can be opened to read what it means. */
+function explained(term) {
+  const meaning = TERMS.find(([pattern]) => pattern.test(term));
+  return meaning ? el("details", { className: "term" }, el("summary", {}, term), el("p", {}, meaning[1])) : term;
 }
 
 function nodeButton(v) { return button(shortLabel(name(v)), () => goTo(v), name(v)); }
@@ -114,23 +140,29 @@ const MOST_EFFECTS = 12; // that a list of effects shows
 function effectLists(v) {
   const { value, low, high, agreement } = graph.effects;
   if (!value) return [];
-  const list = (title, at) => {
+  const list = (title, at, moves) => {
     const there = Array.from({ length: graph.nodes }, (_, u) => u).filter((u) => u !== v && Math.abs(value[at(u)]) > 0);
     there.sort((a, b) => Math.abs(value[at(b)]) - Math.abs(value[at(a)]) || a - b);
     const shown = there.slice(0, MOST_EFFECTS);
     const size = (k) => Math.max(...[value[k], low[k], high[k]].filter((end) => !Number.isNaN(end)).map(Math.abs));
-    const most = Math.max(...shown.map((u) => size(at(u))));
-    const rows = shown.map((u) => {
+    const unit = (u) => (data.units && data.units.length ? data.units[u] : ""), units = [...new Set(shown.map(unit))];
+    const row = (u, most) => {
       const k = at(u), sure = agreement[k] === 1 && low[k] * high[k] > 0;
       const interval = Number.isNaN(low[k]) ? "" : ` [${number(low[k])}, ${number(high[k])}]`;
       const text = `${number(value[k])}${interval}${agreement[k] === 1 ? "" : ", signs differ"}`;
-      return el("li", { className: "effect" }, button(shortLabel(name(u)), () => goTo(u), name(u)), effectPicture(value[k], low[k], high[k], most, sure), el("small", {}, text));
+      return el("li", { className: "effect", "data-unit": unit(u) }, button(shortLabel(name(u)), () => goTo(u), name(u)), effectPicture(value[k], low[k], high[k], most, sure), el("small", {}, text));
+    };
+    const rows = units.flatMap((one) => { // an axis for each unit: lengths of different units cannot be compared
+      const own = shown.filter((u) => unit(u) === one), most = Math.max(...own.map((u) => size(at(u)))), end = number(most, 2);
+      const per = one ? (moves ? `${one} per ${unit(v) || "unit"}` : `${unit(v) || "unit"} per ${one}`) : "";
+      const axis = el("li", { className: "axis" }, el("small", {}, per), el("small", { className: "ends" }, el("span", {}, `−${end}`), el("span", {}, end)), el("small", {}, ""));
+      return [axis, ...own.map((u) => row(u, most))];
     });
     const rest = there.length - shown.length;
     return [el("h3", {}, title), el("ul", { className: "effects" }, ...(rows.length ? rows : [el("li", {}, "nothing for sure")])), ...(rest ? [el("p", { className: "hint" }, `and ${rest} with smaller effects`)] : [])];
   };
   const p = graph.nodes;
-  return [...list("What it moves", (u) => v * p + u), ...list("What moves it", (u) => u * p + v),
+  return [...list("What it moves", (u) => v * p + u, true), ...list("What moves it", (u) => u * p + v, false),
     el("p", { className: "hint" }, "The smallest of the possible effects and its interval, given the graph. Filled: the signs of all agree, and the interval excludes 0.")];
 }
 
@@ -155,6 +187,7 @@ function readFilters() {
     kinds: KINDS.map((kind) => byId(kindId(kind)).checked),
     way: byId("way").value,
     stability: value("stability", 0),
+    groups: graph.group ? Array.from(document.querySelectorAll("#groups input"), (input) => input.checked) : null, // [without, ...groups]
   };
   state.filters = filtersInUse(state.filter);
 }
@@ -162,6 +195,7 @@ function readFilters() {
 function resetFilters() {
   for (const id of ["most-p", "low", "high", "stability"]) byId(id).value = "";
   for (const kind of KINDS) byId(kindId(kind)).checked = true;
+  for (const input of document.querySelectorAll("#groups input")) input.checked = true;
   byId("way").value = "any";
   readFilters();
 }

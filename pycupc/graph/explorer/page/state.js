@@ -10,7 +10,7 @@ const state = {
   places: new Map(), // variable -> [x, y] in a neighbourhood
   node: null, // selected variable
   pair: null, // selected pair [a, b]
-  filter: { p: Infinity, low: 0, high: Infinity, kinds: KINDS.map(() => true), way: "any", stability: 0 },
+  filter: { p: Infinity, low: 0, high: Infinity, kinds: KINDS.map(() => true), way: "any", stability: 0, groups: null },
   filters: [], // those in use: whether it lets edge k through
   arranged: "", // the filters for which `filtered` was worked out
   filtered: null, // variable -> [x, y] in the whole graph without what the filters hide; null without filters
@@ -26,6 +26,7 @@ function filtersInUse(f) {
     [graph.p && f.p < Infinity, (k) => graph.p[k] <= f.p],
     [f.low > 0 || f.high < Infinity, (k) => ends(k, (degree) => degree >= f.low && degree <= f.high)],
     [f.kinds.includes(false), (k) => f.kinds[graph.kind[k]]],
+    [f.groups && f.groups.includes(false), (k) => f.groups[graph.group[graph.tail[k]]] && f.groups[graph.group[graph.head[k]]]],
     [graph.stability && f.stability > 0, (k) => graph.stability[k] >= f.stability],
   ].filter(([used]) => used).map(([, test]) => test);
 }
@@ -59,7 +60,7 @@ function recompute() {
     const passing = [], linked = new Uint8Array(graph.nodes);
     for (let k = 0; k < graph.m; k++) if (passes(k)) { passing.push(k); linked[graph.tail[k]] = linked[graph.head[k]] = 1; }
     // a variable that has lost all of its edges goes; one that never had any stays unless a filter is about edges
-    const f = state.filter, alone = f.p === Infinity && !f.stability && !f.kinds.includes(false);
+    const f = state.filter, alone = f.p === Infinity && !f.stability && !f.kinds.includes(false) && !(f.groups && f.groups.includes(false));
     state.nodes = [];
     for (let v = 0; v < graph.nodes; v++) if (linked[v] || (alone && inDegree(v) && !edgesOf(v).length)) state.nodes.push(v);
     state.linked = passing;

@@ -1,17 +1,6 @@
 "use strict";
 // The picture: draws what state.js says is shown, and finds what lies under the pointer.
 
-const COLOURS = { ink: "#10202e", onChosen: "#10202e", paper: "#ffffff", grey: "#5b6b7a", dot: "#dce6ee", box: "#f3f6f9", chosen: "#f2c14e", mark: "#e39b00", grown: "#9db8cc" };
-// the kinds differ in form as well as in colour, so that they remain distinct without colours
-const STYLES = [
-  { colour: "#1d3d5c", width: 1.3, dash: [] },
-  { colour: "#8a5a00", width: 1.5, dash: [6, 4] },
-  { colour: "#b3261e", width: 2.6, dash: [] },
-  { colour: "#1b6e4b", width: 1.3, dash: [] },
-  { colour: "#6a4c93", width: 1.3, dash: [] },
-  { colour: "#a4337f", width: 1.3, dash: [] },
-];
-
 // width of thin, medium and thick lines, relative to the width of their kind
 const THICKNESS = [0.6, 1, 1.7];
 
@@ -92,8 +81,13 @@ function draw(ratio = window.devicePixelRatio || 1) {
   }
   const c = canvas.getContext("2d");
   c.setTransform(ratio, 0, 0, ratio, 0, 0);
+  drawOn(c);
+}
+
+/** Draw with a context of the size of the picture. */
+function drawOn(c) {
   c.fillStyle = COLOURS.paper;
-  c.fillRect(0, 0, width, height);
+  c.fillRect(0, 0, view.width, view.height);
   const at = { x: new Float32Array(graph.nodes), y: new Float32Array(graph.nodes) }; // pixels, of the variables drawn
   for (const v of drawnNodes()) [at.x[v], at.y[v]] = place(v);
   const beside = state.node === null ? null : new Set([state.node, ...edgesOf(state.node).map((k) => other(k, state.node))]);
@@ -115,7 +109,7 @@ function drawEdges(c, at) {
       const some = looks[kind][Number(bright)];
       if (!some.length) continue;
       c.globalAlpha = bright ? (state.near ? 0.9 : state.node === null ? 0.35 + 0.5 * thin : 1) : state.near ? 0.45 : 0.16;
-      c.strokeStyle = c.fillStyle = style.colour;
+      c.strokeStyle = c.fillStyle = COLOURS.kinds[kind];
       const width = style.width * (bright && state.node !== null ? 1.25 : thin);
       c.setLineDash(some.length > MANY ? [] : style.dash);
       byStrength(some).forEach((edges, i) => {
@@ -192,7 +186,7 @@ function drawMarks(c, at, edges, marks, length) {
     for (const k of edges) {
       for (const end of [0, 1]) if (marks[end] === mark) markPath(c, tipOf(at, k, end, length), mark, length);
     }
-    if (mark === "circle") c.fillStyle = "#ffffff";
+    if (mark === "circle") c.fillStyle = COLOURS.paper;
     c.fill();
     c.fillStyle = c.strokeStyle;
     c.lineWidth = 1.3;
@@ -241,6 +235,7 @@ function drawDots(c, at, beside) {
     looks[chosen ? 3 : state.near && state.grown.has(v) ? 2 : !state.near && beside && !beside.has(v) ? 0 : 1].push(v);
   }
   const fills = [COLOURS.dot, COLOURS.dot, COLOURS.grown, COLOURS.chosen];
+  const grouped = looks.map((nodes) => nodes.filter(groupLook));
   looks.forEach((nodes, look) => {
     c.beginPath();
     for (const v of nodes) {
@@ -254,6 +249,17 @@ function drawDots(c, at, beside) {
     c.lineWidth = look === 3 ? 2 : nodes.length > 400 ? 0.6 : 1;
     c.strokeStyle = look === 3 ? COLOURS.ink : COLOURS.grey;
     c.stroke();
+    if (look === 3) return;
+    for (const v of grouped[look]) { // over the plain dots: the colour and form of the group
+      const r = Math.max(radius(v), 2.5), group = groupLook(v);
+      c.beginPath();
+      formPath(c, at.x[v] - r, at.y[v] - r, 2 * r, 2 * r, group.form === "round" ? "pill" : group.form === "pill" ? "cut" : group.form);
+      c.fillStyle = group.fill;
+      c.strokeStyle = group.line;
+      c.lineWidth = 1.4;
+      c.fill();
+      c.stroke();
+    }
   });
   c.globalAlpha = 1;
 }

@@ -1,0 +1,234 @@
+"""The kernel-based test: causal-learn's p-values, recorded and live; shared work; corner cases; the doors."""
+
+import json
+import math
+import pickle
+import threading
+
+import numpy as np
+import pytest
+from common import refused
+from kernel_cases import KINDS, by_size, of_causal_learn, read, recorded, smooth, table
+
+import pycupc
+from pycupc import KCI, cli, fci, pc, rfci, stability
+from pycupc.independence.kernel import factors
+from pycupc.independence.kernel import test as module
+from pycupc.independence.kernel.kci import KernelData, p_value
+from pycupc.independence.kernel.test import KernelTest, check_memory
+from pycupc.system import machine
+
+pytestmark = pytest.mark.filterwarnings("ignore:constant columns", "ignore:identical columns", "ignore:column")
+
+X = smooth(np.random.default_rng(4), 150)
+
+
+def made(X, keys, **how):
+    """The p-values of a `KernelTest`, of all tests of a size in one call."""
+    test, out = KernelTest(KernelData.of(X), 0.05, KCI(), **how), np.empty(len(keys))
+    for at, x, y, S in by_size(keys):
+        out[at] = test.p_of_tests(x, y, S)
+    return out
+
+
+@pytest.mark.parametrize("path", recorded(), ids=lambda path: path.stem)
+def test_p_values_are_those_recorded_of_causal_learn(path):
+    data, keys, p = read(path)
+    np.testing.assert_allclose(made(data, keys), p, atol=1e-8, rtol=0)
+
+
+def test_there_are_enough_recorded_tables():
+    assert len(recorded()) >= 20
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_p_values_are_those_of_a_live_causal_learn(kind):
+    pytest.importorskip("causallearn")
+    for seed, n in enumerate((30, 61, 199, 310), start=1):
+        data, keys = table(kind, n, seed)
+        keys = keys[:: 1 if n < 100 else 4]
+        np.testing.assert_allclose(made(data, keys), of_causal_learn(data, keys), atol=1e-8, rtol=0, err_msg=str(n))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "n"), [("smooth", 2000), ("copies", 1500), ("ties", 1300), ("binary", 2000)])
+def test_large_tables_against_a_live_causal_learn(kind, n):
+    pytest.importorskip("causallearn")
+    data, keys = table(kind, n, 1)
+    np.testing.assert_allclose(made(data, keys), of_causal_learn(data, keys), atol=1e-8, rtol=0)
+
+
+@pytest.mark.parametrize("quirks", [False, True])
+def test_the_definition_written_out_gives_the_same(quirks):
+    data, keys = table("binary", 140, 7)
+    of = KernelData.of(data)
+    expected = [p_value(*key, of, KCI(), quirks=quirks) for key in keys]
+    np.testing.assert_allclose(made(data, keys, quirks=quirks), expected, atol=1e-9)
+    np.testing.assert_allclose([KCI()(*key, data) for key in keys[::9]], expected[::9], atol=1e-9)
+
+
+def test_the_answer_does_not_depend_on_the_other_tests_of_a_call_or_its_threads(monkeypatch):
+    _, keys = table("smooth", 150)
+    together, backwards = made(X, keys), made(X, keys[::-1])[::-1]
+    monkeypatch.setattr(module, "KEPT", 0)
+    monkeypatch.setattr(module, "TOGETHER", 1)
+    alone = [made(X, [key])[0] for key in keys]
+    np.testing.assert_allclose(together, alone, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(together, backwards, rtol=1e-9, atol=1e-12)
+    swapped = [(y, x, S[::-1]) for x, y, S in keys]
+    np.testing.assert_allclose(made(X, swapped), together, rtol=1e-9, atol=1e-12)
+
+
+def test_sets_and_ends_are_made_once(monkeypatch):
+    calls, lock = {"sets": 0, "ends": 0}, threading.Lock()
+
+    def counted(name, function):
+        def call(*args):
+            with lock:
+                calls[name] += 1
+            return function(*args)
+
+        return call
+
+    monkeypatch.setattr(factors, "GivenSet", counted("sets", factors.GivenSet))
+    monkeypatch.setattr(KernelTest, "_end_x", counted("ends", KernelTest._end_x))
+    keys = [(0, y, (s,)) for y in (1, 2, 3) for s in (4, 5)]
+    made(X, keys * 2)
+    assert calls == {"sets": 2, "ends": 2}
+
+
+def test_dense_sets_and_sets_of_low_rank_agree(monkeypatch):
+    keys = [(0, 1, (2, 3)), (1, 4, (0, 2, 3))]
+    expected = made(X, keys)
+    for dense, large in ((0.0, 1), (2.0, 9)):
+        monkeypatch.setattr(factors, "DENSE", dense)
+        monkeypatch.setattr(factors, "LARGE", large)
+        np.testing.assert_allclose(made(X, keys), expected, atol=1e-9)
+
+
+def test_runs_are_those_of_the_reference_engine():
+    for how in ({}, {"conservative": True}, {"m_max": 1}, {"tiers": [1, 1, 1, 2, 2, 2]}):
+        a, b = (pc(X, KCI(), alpha=0.2, engine=engine, **how) for engine in ("cpu", "reference"))
+        assert (a.graph == b.graph).all()
+        assert a.n_edgetests == b.n_edgetests
+        assert a.sepset.cells() == b.sepset.cells()
+        np.testing.assert_allclose(a.pMax, b.pMax, atol=1e-9)
+    for function in (fci, rfci):
+        a, b = (function(X, KCI(), alpha=0.2, engine=engine) for engine in ("cpu", "reference"))
+        assert np.array_equal(a.amat_pag(), b.amat_pag())
+
+
+def test_the_other_doors(tmp_path):
+    fit = pc(X, KCI(), alpha=0.1, checkpoint=tmp_path / "run")
+    again = pc(X, KCI(), alpha=0.1, checkpoint=tmp_path / "run")
+    assert (fit.graph == again.graph).all()
+    refused("width was None, now 0.5", pc, X, KCI(width=0.5), alpha=0.1, checkpoint=tmp_path / "run")
+    kept = pickle.loads(pickle.dumps(fit))
+    np.testing.assert_array_equal(kept.pMax, fit.pMax)
+    found = stability(X, indepTest=KCI(), n_resamples=2, alpha=0.1, random_state=1, scheme="subsample", fraction=0.5)
+    assert found.n_resamples == 2
+    assert "kernel" in fit.engine
+
+
+def test_nonlinear_dependence_is_found_and_conditional_independence_kept():
+    rng = np.random.default_rng(1)
+    z = rng.normal(size=400)
+    x, y = np.cos(2 * z) + 0.3 * rng.normal(size=400), z**2 + 0.3 * rng.normal(size=400)
+    p = made(np.column_stack([x, y, z]), [(0, 1, ()), (0, 1, (2,)), (0, 2, ()), (0, 2, (1,))])
+    assert p[0] < 1e-6
+    assert p[1] > 0.05
+    assert (p[2:] < 1e-3).all()
+
+
+def test_constant_columns_have_no_p_values_but_by_quirks():
+    data = X.copy()
+    data[:, 3] = 0.1
+    keys = [(0, 3, ()), (3, 5, (1,)), (0, 3, (1,)), (0, 1, (3,)), (0, 1, (2, 3))]
+    p, quirks = made(data, keys), made(data, keys, quirks=True)
+    assert np.isnan(p).tolist() == [True, True, True, False, False]
+    assert np.isnan(quirks).tolist() == [True, False, True, False, False]
+    kept, removed = (pc(data, KCI(), alpha=0.05, NAdelete=delete).skeleton[3].sum() for delete in (False, True))
+    assert (kept, removed) == (5, 0)
+
+
+def test_quirks_round_small_p_values_to_0():
+    data = np.column_stack([X[:, 0], X[:, 0] + 0.01 * X[:, 1]])
+    assert 0 < made(data, [(0, 1, ())])[0] < 1e-17
+    assert made(data, [(0, 1, ())], quirks=True)[0] == 0.0
+
+
+def test_few_observations():
+    assert math.isclose(made(X[:2], [(0, 1, ())])[0], 0.15729920705028513, rel_tol=1e-9)
+    assert all(np.isfinite(made(X[:n], [(0, 1, ()), (0, 1, (2,)), (0, 1, (2, 3))])).all() for n in range(3, 10))
+
+
+def test_lapack_takes_one_thread_among_others():
+    lapack = pytest.importorskip("pycupc.independence.kernel.lapack")  # loads SciPy's library
+    assert lapack.pivoted_factor(np.eye(3), 0.1).shape == (3, 3)
+    libraries = machine._openblas(True)
+    with machine.single_products():
+        assert {get() for _, get in libraries} <= {1}
+
+
+def test_widths():
+    p = [made_with(width) for width in (None, 0.5, 1.0)]
+    assert p[0] == p[1]  # the default of 150 < n < 1200 given nothing is another
+    assert p[1] != p[2]
+
+
+def made_with(width):
+    data = smooth(np.random.default_rng(3), 250, 2)
+    return KernelTest(KernelData.of(data), 0.05, KCI(width)).p_of_tests(
+        np.array([0]), np.array([1]), np.empty((1, 0), int)
+    )[0]
+
+
+def test_bad_input_is_refused(monkeypatch):
+    refused("width must be a positive number, got 0", KCI, 0)
+    refused("width must be a positive number, got 'wide'", KCI, "wide", error=TypeError)
+    refused(
+        "data must be complete and finite; missing or infinite values in column 1",
+        pc,
+        np.where(X[0, 1] == X, np.nan, X),
+        KCI(),
+    )
+    refused("indepTest must be callable .* got <class .*KCI'>", pc, X, KCI, error=TypeError)
+    refused("variances from 1e-290 to 1e290", pc, X * [1, 1e200, 1, 1, 1, 1], KCI())
+    refused("must be a table of observations", pc, {"C": np.eye(3), "n": 10}, KCI(), error=TypeError)
+    monkeypatch.setattr(module, "free_memory", lambda: 10**9)
+    refused(
+        r"KCI of 60,000 observations needs about .* GB .* up to 4,225 observations fit",
+        check_memory,
+        60_000,
+        error=MemoryError,
+    )
+    many = np.random.default_rng(0).normal(size=(5000, 2))
+    refused("up to 4,225 observations fit", pc, many, KCI(), error=MemoryError)
+    assert pc(many, KCI(), m_max=0).n_edgetests == [1]
+
+
+def test_the_bytes_of_a_run_are_known_before_it():
+    test = KernelTest(KernelData.of(X), 0.05, KCI())
+    given_nothing = test.nbytes
+    test.check_room_for_sets()
+    assert given_nothing < test.nbytes - module.bytes_of_thread(150) < given_nothing + 2**30
+
+
+def test_the_command_line(tmp_path):
+    np.savetxt(tmp_path / "data.csv", X, delimiter=",", header=",".join("abcdef"), comments="")
+    command = (
+        "run",
+        tmp_path / "data.csv",
+        "--test",
+        "kci",
+        "--alpha",
+        "0.1",
+        "--plot",
+        "none",
+        "--out",
+        tmp_path / "out",
+    )
+    assert cli.main([str(word) for word in command]) == 0
+    facts = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert "--test kci" in json.dumps(facts)
+    assert pycupc.PcAlgo.load(tmp_path / "out" / "result.npz").n_edgetests == pc(X, KCI(), alpha=0.1).n_edgetests

@@ -320,4 +320,4 @@ def test_threads_compute_level_0(tmp_path, monkeypatch):
         monkeypatch.setattr(level0_sieve, "find_in_part", lambda *args: 1 / 0)
         with pytest.raises(EngineError, match=r"executor failed with 0 of 28 parts .*ZeroDivisionError"):
             run(executor=executor, **ROWS)
-    refused("executor must be a concurrent.futures.Executor, got 2", run, executor=2, error=TypeError)
+    refused("executor must be a concurrent.futures.Executor, a number", run, executor=[2], error=TypeError)

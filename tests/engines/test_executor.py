@@ -1,17 +1,24 @@
 """Levels and questions on workers of an executor: the answer is the one at home, for every family and method."""
 
 import multiprocessing
+import os
+import signal
+import subprocess
+import sys
 import warnings
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from checkpoint_runs import run
+from common import ROOT, SUPPORT
 from elsewhere import Elsewhere
 from kinds_of_data import graph
+from stability_data import dask_cluster
 
 import pycupc
 from pycupc.engines import divided
-from pycupc.engines.cpu import level_pieces
+from pycupc.engines.cpu import cpu_engine, level_pieces
 from pycupc.engines.cpu.gaussian import GaussianTests
 from pycupc.engines.cpu.graph import Targets
 from pycupc.engines.elsewhere import WorkersOfEngine
@@ -161,3 +168,55 @@ def test_pieces_are_all_targets_once(monkeypatch):
         seconds = rng.exponential(10.0, p) * (per_row > 0)
         pieces = level_pieces.pieces_of(Targets(chosen, per_row), seconds, rows, 1)
         np.testing.assert_array_equal(np.sort(np.concatenate(pieces)), np.flatnonzero(chosen))
+
+
+def test_dask_replaces_a_worker_killed_in_the_middle_of_level_3(sent, monkeypatch):
+    pytest.importorskip("distributed", reason="distributed is not installed")
+    X, killed, original = table(p=20), [], level_pieces.test_elsewhere
+    expected = pycupc.pc(X, alpha=0.05, engine="cpu")
+    with dask_cluster(n_workers=2) as cluster, cluster.get_client() as client:
+        pids = client.run(os.getpid)
+
+        def kill_one(elsewhere, graph, level, pieces, findings, take):
+            def take_and_kill(*tested):
+                if level == 3 and not killed:
+                    killed.append(next(iter(pids.values())))
+                    os.kill(killed[0], signal.SIGKILL)
+                take(*tested)
+
+            original(elsewhere, graph, level, pieces, findings, take_and_kill)
+
+        monkeypatch.setattr(cpu_engine, "test_elsewhere", kill_one)
+        assert_same(pycupc.pc(X, alpha=0.05, engine="cpu", executor=client.get_executor(), numCores=1), expected)
+    assert killed
+
+
+_KILLED = """
+import os, signal, sys
+sys.path[:0] = {path!r}
+from checkpoint_runs import run, X
+from pycupc.algorithm import level_checkpoint
+from pycupc.engines.cpu import cpu_engine, level_pieces
+
+level_pieces.PIECE_SECONDS, level_checkpoint._PATIENCE = 1e-12, 0.0
+write = level_checkpoint.npz.write
+
+def write_and_die(path, *args):
+    write(path, *args)
+    if path.name == {last!r}:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+level_checkpoint.npz.write = write_and_die
+if __name__ == "__main__":
+    run({folder!r}, executor=2, numCores=1)
+"""
+
+
+@pytest.mark.parametrize("last", ["level-0001-part.npz", "level-0002-part.npz", "level-0002.npz"])
+def test_survives_kill_9_with_workers(tmp_path, last):
+    """The run is killed after it has written a file; its processes end, and the next run goes on."""
+    folder, script = tmp_path / "kept", tmp_path / "killed.py"
+    script.write_text(_KILLED.format(path=[str(SUPPORT), str(ROOT)], folder=str(folder), last=last))
+    assert subprocess.run([sys.executable, script], check=False, timeout=300).returncode == -signal.SIGKILL
+    assert (folder / last).exists()
+    assert_same(run(folder), run())

@@ -52,15 +52,15 @@
 #' factors; for `"mixMItest"` a list of data frames of numbers and factors. For these three, and `"flexMItest"`, it may
 #' be a `mids` object of package mice. For `"mixCItest"` it is a complete data frame of numbers and factors, for
 #' `"mixCItwd"` and `"flexCItwd"` one with NA. For `"flexCItest"` and `"flexMItest"` it is as `micd::getSuff()` makes
-#' it, or as for `"mixCItest"` and `"mixMItest"`. With `quirks = TRUE`, `"disCItwd"` and the tests of numbers and factors
-#' have the faults of micd as well.
+#' it, or as for `"mixCItest"` and `"mixMItest"`. With `quirks = TRUE`, `"disCItwd"` and the tests of numbers and
+#' factors have the faults of micd as well.
 #'
 #' Codes that SPSS calls missing, in columns of package haven (`na_values`, `na_range`), count as NA in each data frame.
 #'
 #' @section Dependence of any form:
 #' `indepTest = "KCI"` is the kernel-based conditional independence test of Zhang, Peters, Janzing and Schoelkopf
-#' (2011), with the p-values of causal-learn and of CondIndTests. `suffStat` is a complete table of numbers, for up to some
-#' thousand rows: the time of a test grows with their square or cube.
+#' (2011), with the p-values of causal-learn and of CondIndTests. `suffStat` is a complete table of numbers, for up to
+#' some thousand rows: the time of a test grows with their square or cube.
 #'
 #' @section Memory:
 #' For p variables, `C`, the slot `pMax` and the list of lists in the slot `sepset` take 8 p^2 bytes each, 0.8 GB each

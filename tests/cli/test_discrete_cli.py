@@ -149,4 +149,4 @@ def test_null_among_the_numbers_of_a_mixed_table_is_a_missing_value(tmp_path, ca
     (tmp_path / "x.csv").write_text("\n".join(["a,b,c", "NULL,yes,1.5", *rows]) + "\n")
     command = ("run", tmp_path / "x.csv", "--test", "mixed", "--plot", "none", "--out", tmp_path / "out")
     assert run(*command) == 0
-    assert "values are missing in 1 of 3 columns, so that each test takes the rows" in capsys.readouterr().out
+    assert "values are missing in 1 of 3 columns, so that each test takes the rows" in capsys.readouterr().err

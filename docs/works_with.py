@@ -42,7 +42,7 @@ PYTHON: Mapping[str, Works] = {
     "`stability`": _resampled,
     "`cstar`": _cstar,
     "`effects`": lambda family, kind: kind.numbers,
-    "`executor` of `pc`": lambda family, kind: kind.executor,
+    "`executor`": _always,
     "GPU": _gpu,
 }
 SHELL: Mapping[str, Works] = {
@@ -75,9 +75,8 @@ and the number of observations, `N` a matrix of these numbers.
 
 `skeleton`, `pc`, `fci` and `rfci` take every kind, with all options, and the results of all kinds explain, save and
 load. Resamples need rows: correlations have none, and nobody knows the rows behind the data of a function of yours.
-Effects are linear: they need numbers, and `cstar` a test of linear dependence too. An `executor` computes level 0 of
-complete tables without the correlation matrix (`engine_options={{"correlations": "rows"}}`). A function of yours runs
-on the reference engine.
+Effects are linear: they need numbers, and `cstar` a test of linear dependence too. An `executor` is taken by `pc`,
+`skeleton`, `fci` and `rfci` ([Clusters](howto/cluster.md)). A function of yours runs on the reference engine.
 
 {python}
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import os
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -18,8 +19,9 @@ from pycupc.algorithm.tiered_levels import TieredLevels
 from pycupc.data.in_memory import column_names
 from pycupc.data.names import check_labels, default_labels, is_whole
 from pycupc.data.pairs import Pairs, pairs_of
+from pycupc.engines.clusters import opened, threads_of
 from pycupc.engines.protocol import Engine, ProgressHook
-from pycupc.engines.select import make_engine
+from pycupc.engines.select import engine_there, make_engine
 from pycupc.graph.constraints import Constraints
 from pycupc.graph.knowledge import as_knowledge
 from pycupc.graph.sepset import SepSets
@@ -68,7 +70,16 @@ class Problem:
 
     def levels(self) -> Engine | TieredLevels:
         """What runs the levels: `take`, `run_level`, `state`."""
-        return self.engine if self.tiers is None else TieredLevels(self.engine, self.tiers)
+        if self.asks_about_pairs:
+            return TieredLevels(self.engine, Tiers(np.zeros(len(self.labels), dtype=np.int64)), by_sides=True)
+        if self.tiers is None:
+            return self.engine
+        return TieredLevels(self.engine, self.tiers, by_sides=self.executor is not None)
+
+    @property
+    def asks_about_pairs(self) -> bool:
+        """Whether levels without tiers are made of questions, as the engine does not divide levels for an executor."""
+        return self.tiers is None and self.executor is not None and not self.engine.divides
 
     def check_triples(self, graph: SparseGraph, sepset: SepSets, **how: Any) -> TripleCheck:
         """See `pycupc.orientation.check_triples`; the engine counts the sets."""
@@ -87,14 +98,14 @@ def running(given: Arguments) -> Iterator[Problem]:
     Errors as of `Arguments.check` and `problem_of`.
     """
     given.check()
-    with shown(given.progress, verbose=given.verbose) as hook:
-        problem = problem_of(given, hook)
+    with shown(given.progress, verbose=given.verbose) as hook, opened(given.executor) as executor:
+        problem = problem_of(given, hook, executor)
         with closing(problem.engine):
             yield problem
 
 
-def problem_of(given: Arguments, progress: ProgressHook | None = None) -> Problem:
-    """Check the arguments of a call against its data, and make the engine.
+def problem_of(given: Arguments, progress: ProgressHook | None = None, executor: Executor | None = None) -> Problem:
+    """Check the arguments of a call against its data, and make the engine; `executor`: of its workers, opened.
 
     Raises TypeError or ValueError if an argument is invalid: it is named, with what was expected and given;
     EngineError if the engine cannot run on this machine.
@@ -126,9 +137,23 @@ def problem_of(given: Arguments, progress: ProgressHook | None = None) -> Proble
     wanted: str | Engine = test.engine if engine == "auto" else engine
     chosen, note = make_engine(wanted, len(labels), numCores=given.numCores, options=engine_options)
     chosen = chosen.for_test(test)
+    if executor is not None:
+        chosen = _with_workers(chosen, given, executor)
     note = "reference (custom indepTest)" if custom else f"cpu (auto: {test.name} data)" if on_cpu else note
-    limits = (given.alpha, given.m_max, given.checkpoint, given.executor)
+    limits = (given.alpha, given.m_max, given.checkpoint, executor)
     return Problem(function, labels, test, *limits, gaps, fixed, chosen, note, name, progress, known, reason)
+
+
+def _with_workers(engine: Engine, given: Arguments, executor: Executor) -> Engine:
+    """The engine with the workers of the executor."""
+    from pycupc.engines.divided import DividedEngine
+
+    if isinstance(given.engine, Engine):
+        again: Callable[[], Engine] = functools.partial(copy.copy, copy.copy(engine))
+    else:
+        threads = threads_of(given.executor, given.numCores)
+        again = functools.partial(engine_there, engine.name, threads, given.engine_options)
+    return DividedEngine(engine, again, executor)
 
 
 def _with_known(

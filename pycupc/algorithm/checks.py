@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pycupc.data.names import check_real, is_whole
+from pycupc.data.names import check_real, is_real, is_whole
 from pycupc.orientation.pag import ALL_RULES
 from pycupc.system.localised_message import Argument, Message, Value
 
@@ -57,9 +57,13 @@ def folder(name: str, value: Any) -> None:
 
 
 def executor(name: str, value: Any) -> None:
-    """A concurrent.futures.Executor, or None."""
-    if value is not None and not callable(getattr(value, "submit", None)):
-        raise TypeError(f"{name} must be a concurrent.futures.Executor, got {value!r}")
+    """A concurrent.futures.Executor, a number of processes, the address of a Dask scheduler, or None."""
+    processes = is_real(value) and value >= 1 and value == int(value)
+    if value is None or processes or isinstance(value, str) or callable(getattr(value, "submit", None)):
+        return
+    expected = "a concurrent.futures.Executor, a number of processes or the address of a Dask scheduler"
+    error = ValueError if is_real(value) else TypeError
+    raise error(Message(f"{{name}} must be {expected}, got {{given}}", name=Argument(name), given=Value(value)))
 
 
 def seed(_: str, value: Any) -> None:

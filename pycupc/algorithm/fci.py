@@ -19,6 +19,7 @@ from pycupc.algorithm.possible_d_sep_stage import Stage, run_stage
 from pycupc.algorithm.skeleton import find_skeleton, keeping, skeleton
 from pycupc.data.names import positions
 from pycupc.data.pairs import Pairs
+from pycupc.engines.clusters import Workplace
 from pycupc.engines.protocol import Answers, Engine, ProgressHook, Questions
 from pycupc.graph.sepset import SepSets
 from pycupc.graph.sparse import SparseGraph
@@ -67,13 +68,14 @@ def fci(  # noqa: PLR0913 - pcalg's arguments
     quirks: bool = False,
     tiers: Any = None,
     correlation: str | None = None,
+    executor: Workplace | None = None,
 ) -> PagAlgo:
     """Estimate the PAG of a causal graph with hidden variables by the FCI algorithm, as ``pcalg::fci``.
 
     Parameters
     ----------
     suffStat, indepTest, alpha, labels, p, fixedGaps, fixedEdges, NAdelete, m_max, numCores, verbose, engine,
-    engine_options, progress, correlation
+    engine_options, progress, correlation, executor
         See `pycupc.skeleton`; `skel_method` is its `method`.
     type : {"normal", "anytime", "adaptive"}, default "normal"
         "anytime" needs a finite `m_max`; "adaptive" takes as `m_max` of the tests after the skeleton the last level of
@@ -157,6 +159,7 @@ def fci(  # noqa: PLR0913 - pcalg's arguments
         quirks=quirks,
         tiers=tiers,
         correlation=correlation,
+        executor=executor,
     )
     with running(given) as problem:
         context = _context(contextVars, problem.labels)

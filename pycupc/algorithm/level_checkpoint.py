@@ -197,6 +197,8 @@ def _identity(problem: Problem, of_test: Identity) -> dict[str, Any]:
         **of_test.facts,
         **{name: None if value is None else digest_of((value.keys,)) for name, value in pairs.items()},
         "tiers": None if tiers is None else digest_of((tiers.tier,)),
+        # such levels keep p-values in place of z
+        **({"levels": "of questions"} if problem.asks_about_pairs and test.has_r else {}),
     }
 
 

@@ -12,11 +12,11 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any, Literal, get_args, get_type_hints
 
 from pycupc.algorithm import checks
+from pycupc.engines.clusters import Workplace
 from pycupc.engines.protocol import Engine, ProgressHook
 from pycupc.engines.select import NAMES
 from pycupc.orientation import U2pd
@@ -146,7 +146,20 @@ class Arguments:
             metavar="DIR",
         ),
     ] = None
-    executor: Annotated[Executor | None, Parameter(WITHOUT_HIDDEN, checks.executor, resampled=False)] = None
+    executor: Annotated[
+        Workplace | None,
+        Parameter(
+            _ALL,
+            checks.executor,
+            matters=False,
+            resampled=False,
+            in_r="cluster",
+            flag="--cluster",
+            group="tests",
+            help="share large levels among the workers of a Dask scheduler, e.g. tcp://host:8786",
+            metavar="ADDRESS",
+        ),
+    ] = None
 
     # what is known of directions
     tiers: Annotated[Any, Parameter(_ALL, flag="--tiers", group="tests", help=_TIERS, metavar="FILE")] = None

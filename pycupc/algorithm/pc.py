@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from concurrent.futures import Executor
 from dataclasses import replace
 from os import PathLike
 from typing import Any
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 from pycupc.algorithm.arguments import Problem, running
 from pycupc.algorithm.parameters import Arguments, Method
 from pycupc.algorithm.skeleton import find_skeleton, skeleton
+from pycupc.engines.clusters import Workplace
 from pycupc.engines.protocol import Engine, ProgressHook
 from pycupc.graph.constraints import Constraints
 from pycupc.independence.custom import IndepTest
@@ -58,7 +58,7 @@ def pc(  # noqa: PLR0913 - pcalg's arguments
     forbidden: Any = None,
     correlation: str | None = None,
     checkpoint: str | PathLike[str] | None = None,
-    executor: Executor | None = None,
+    executor: Workplace | None = None,
 ) -> PcAlgo:
     """Estimate the CPDAG of a causal graph with the PC algorithm, as ``pcalg::pc(skel.method = "stable")``.
 

@@ -13,6 +13,7 @@ from pycupc.algorithm.arguments import Problem, running
 from pycupc.algorithm.fci import Found, fci, first_skeleton, oriented
 from pycupc.algorithm.parameters import Arguments, Method
 from pycupc.algorithm.skeleton import keeping, skeleton
+from pycupc.engines.clusters import Workplace
 from pycupc.engines.protocol import Engine, ProgressHook
 from pycupc.graph.lists import Lists
 from pycupc.independence.custom import IndepTest
@@ -52,6 +53,7 @@ def rfci(  # noqa: PLR0913 - pcalg's arguments
     quirks: bool = False,
     tiers: Any = None,
     correlation: str | None = None,
+    executor: Workplace | None = None,
 ) -> PagAlgo:
     """Estimate the PAG of a causal graph with hidden variables by the RFCI algorithm, as ``pcalg::rfci``.
 
@@ -61,7 +63,7 @@ def rfci(  # noqa: PLR0913 - pcalg's arguments
     Parameters
     ----------
     suffStat, indepTest, alpha, labels, p, fixedGaps, fixedEdges, NAdelete, m_max, numCores, verbose, engine,
-    engine_options, progress, correlation
+    engine_options, progress, correlation, executor
         See `pycupc.skeleton`; `skel_method` is its `method`.
     rules, conservative, maj_rule, skeleton
         See `fci`.
@@ -109,6 +111,7 @@ def rfci(  # noqa: PLR0913 - pcalg's arguments
         quirks=quirks,
         tiers=tiers,
         correlation=correlation,
+        executor=executor,
     )
     with running(given) as problem:
         fit = first_skeleton(problem, skeleton)

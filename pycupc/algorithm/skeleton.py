@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import replace
 from os import PathLike
@@ -16,6 +15,7 @@ from pycupc.algorithm.arguments import Problem, running
 from pycupc.algorithm.level_checkpoint import Checkpoint
 from pycupc.algorithm.parameters import Arguments, Method
 from pycupc.algorithm.tiered_levels import TieredLevels
+from pycupc.engines.clusters import Workplace
 from pycupc.engines.protocol import Division, Engine, EngineError, LevelResult, ProgressHook, State
 from pycupc.graph.removals import Removals
 from pycupc.graph.sepset import SepSets
@@ -79,7 +79,7 @@ def skeleton(  # noqa: PLR0913 - pcalg's arguments
     quirks: bool = False,
     correlation: str | None = None,
     checkpoint: str | PathLike[str] | None = None,
-    executor: Executor | None = None,
+    executor: Workplace | None = None,
     tiers: Any = None,
     context_all: Sequence[str | int] | None = None,
     context_tier: Sequence[str | int] | None = None,
@@ -141,9 +141,12 @@ def skeleton(  # noqa: PLR0913 - pcalg's arguments
         Data, arguments or a version of pycupc that would give another skeleton are refused. A custom `indepTest` is
         recognised by its code and everything that this reads, or by its attribute `identity`, a text; it must not draw
         random numbers.
-    executor : concurrent.futures.Executor, optional
-        Computes level 0 of Gaussian data without the correlation matrix (`engine_options`), in parts: of
-        `concurrent.futures`, or of a Dask cluster (``Client.get_executor()``). The other levels run in this process.
+    executor : concurrent.futures.Executor, int or str, optional
+        Workers that make the tests of large levels, and answer large questions, in pieces: a `ProcessPoolExecutor`, a
+        Dask cluster (``Client.get_executor()``), an `MPIPoolExecutor`; or a number of processes of this machine, or the
+        address of a Dask scheduler, for this call. The answer is the same. Each worker has an engine of this kind, with
+        `numCores` threads or all its cores. Small work stays in this process. A custom `indepTest` must be known to the
+        workers and must not draw random numbers.
     tiers : sequence of p numbers, mapping, `Knowledge`, or path, optional
         The tier of each variable, see `Knowledge`; a path names a file in Tetrad's format. A later tier cannot cause an
         earlier one, so that conditioning sets are drawn from fewer variables: the skeleton equals tpc's, version 1.0
@@ -220,7 +223,7 @@ def find_skeleton(problem: Problem) -> PcAlgo:
     try:
         logger.info("%d variables, alpha %g, engine %s", p, problem.alpha, problem.engine_note)
         pairs = {"gaps": problem.gaps, "fixed": problem.fixed}
-        division = Division(problem.executor, kept)
+        division = Division(kept=kept)
         last = m_max if kept is None else 0  # a level that runs ahead would write where the state is read
         levels.take(problem.test, problem.labels, **pairs, m_max=last, progress=problem.progress, division=division)
         results = [] if kept is None else kept.resume(levels)

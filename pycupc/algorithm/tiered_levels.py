@@ -27,8 +27,9 @@ class TieredLevels:
     The engine runs level 0 as without tiers. From level 1 on it is asked about every ordered pair.
     """
 
-    def __init__(self, engine: Engine, tiers: Tiers) -> None:
-        self._engine, self._tiers = engine, tiers
+    def __init__(self, engine: Engine, tiers: Tiers, *, by_sides: bool = False) -> None:
+        """`by_sides`: ask about all pairs of a side together, also of a test that is called in pcalg's order."""
+        self._engine, self._tiers, self._by_sides = engine, tiers, by_sides
 
     def take(
         self,
@@ -133,7 +134,7 @@ class TieredLevels:
             return
         after = lists.owner[asked] > lists.neighbour[asked]
         turns = [asked[~after], asked[after]]  # side A, side B
-        if self._test.in_order:  # row by row, as pcalg visits them
+        if self._test.in_order and not self._by_sides:  # row by row, as pcalg visits them
             turns = np.split(asked, np.flatnonzero(np.diff(lists.owner[asked])) + 1)
         for entries in turns:
             for part in lists.parts(entries[~separated[lists.edge[entries]]]):

@@ -66,6 +66,11 @@ def add_data_arguments(parser: argparse.ArgumentParser, *, rows: bool = False) -
     for name, what in (("--only", "read these columns and no others"), ("--drop", "leave out these columns")):
         add(name, action="extend", nargs="+", default=[], metavar="NAME", help=f"{what}; give DATA before")
     add("--drop-non-numeric", action="store_true", help="leave out all columns with other cells than numbers")
+    kept = (
+        "keep these columns, though their texts name the rows, are dates in order or free text, which are left out "
+        "otherwise; give DATA before"
+    )
+    add("--keep", action="extend", nargs="+", default=[], metavar="NAME", help=kept)
     missing_rows = (
         "missing values: testwise leaves incomplete rows out of each test; pairwise takes for each correlation the "
         "rows with both values, and for each test the mean of their numbers over its pairs of variables (pairwise=min: "
@@ -186,7 +191,7 @@ def _of_table(args: argparse.Namespace, path: Path, options: dict[str, Any], bar
         progress=None if bar is None else bar.correlations,
         device=partial(device_for, args.engine, args.threads, None),
     )
-    return choice_of(path, wishes, **options)
+    return choice_of(path, wishes, keep_columns=args.keep, **options)
 
 
 def check_around(args: argparse.Namespace, choice: Choice) -> None:

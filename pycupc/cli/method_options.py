@@ -22,6 +22,7 @@ _TYPES: dict[str, Callable[[str], Any]] = {
     "pdsep_max": level,
     "numCores": positive,
     "random_state": natural,
+    "executor": str,
     **dict.fromkeys(("fixedGaps", "fixedEdges", "tiers", "checkpoint"), Path),
 }
 #: The arguments whose option names a file, and that are its content.

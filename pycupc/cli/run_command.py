@@ -8,6 +8,7 @@ import shutil
 import sys
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pycupc
 from pycupc.cli import inputs, method_options, option_types, output, picture_options, writing
@@ -42,6 +43,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser = add_command(commands, "run", main, description=_DESCRIPTION, data="DATA")
     inputs.add_data_arguments(parser)
     inputs.add_test_arguments(parser, limited=True)
+    there: dict[str, Any] = {"dest": "cluster", "type": option_types.positive, "default": None, "metavar": "N"}
+    several = "share large levels among N processes of this machine, with --threads K each (default: the cores / N)"
+    parser.add_argument_group("tests").add_argument("--processes", help=several, **there)
     method_options.add_method_options(parser)
     orientation = method_options.add_orientation_options(parser)
     cpdag = "where arrows contradict each other, write the CPDAG of the DAGs that extend the graph instead"
@@ -78,8 +82,9 @@ def main(args: argparse.Namespace) -> int:
         fit, interruption = _fit(args, record, shown)
         if args.to_cpdag and interruption is None:
             fit = _cpdag_of(fit)
-        if "rows_dropped" in record.source:
-            fit.notes["data"] = record.source["rows_dropped"]
+        facts = ("columns_left_out", "marks_of_missing", "rows_dropped")
+        if decided := [record.source[fact] for fact in facts if fact in record.source]:
+            fit.notes["data"] = "; ".join(decided)
         if fit.p_values.deferred:
             with record.timed("p_values"), level_bar(wanted=shown):
                 interruption = interruption or _find_p_values(fit)

@@ -5,18 +5,15 @@ from __future__ import annotations
 import argparse
 import math
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import pycupc
 from pycupc.cli import inputs, method_options, option_types, output, writing
 from pycupc.cli.output import add_command
 from pycupc.cli.writing import GRAPH_FILES, FileKind, graph_files, pictures, text
+from pycupc.engines.clusters import opened
 from pycupc.graph import exports
-from pycupc.system.extras import needed
 
 if TYPE_CHECKING:
     from pycupc.stability import Consensus, PagConsensus, Stability
@@ -88,7 +85,7 @@ def run_resampled(args: argparse.Namespace, files: Sequence[FileKind], study: Ca
         checkpoint = args.checkpoint or target.with_name(f"{target.name}-resamples")
         with record.timed("read"):
             choice, record.source = inputs.read(args)
-        with record.timed(args.command), _executor(args.scheduler) as executor:
+        with record.timed(args.command), opened(args.scheduler, "--scheduler") as executor:
             given = method_options.method_arguments(args, inputs.arguments_of_data(args, choice))
             options = given | {"executor": executor, "checkpoint": checkpoint}
             options |= {"n_resamples": args.resamples, "random_state": args.seed}
@@ -101,21 +98,6 @@ def run_resampled(args: argparse.Namespace, files: Sequence[FileKind], study: Ca
 
         remove(checkpoint)
     return writing.report(record, None if args.quiet else summary)
-
-
-@contextmanager
-def _executor(address: str | None) -> Iterator[Executor | None]:
-    """The executor of a Dask cluster, None without an address; EngineError if no scheduler answers there."""
-    if address is None:
-        yield None
-        return
-    distributed = needed("distributed", "--scheduler", "cluster")
-    try:
-        client = distributed.Client(address)
-    except (OSError, ValueError) as error:
-        raise pycupc.EngineError(f"--scheduler {address}: {error}") from error
-    with client:
-        yield client.get_executor()
 
 
 class _Shown(NamedTuple):

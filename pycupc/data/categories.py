@@ -18,6 +18,7 @@ from pycupc.data.in_memory import RawTable, column_names
 from pycupc.data.names import DataError, is_real, kept_names, listed
 from pycupc.data.readers import check_size, complete_rows
 from pycupc.data.source import read_source
+from pycupc.data.text_columns import MANY_TEXTS
 from pycupc.data.text_layout import MISSING, ReadOptions, is_mark, is_number, like_a_number, option, unit_of
 from pycupc.system.localised_message import Message, Words
 from pycupc.system.logging import logger
@@ -66,9 +67,6 @@ def read_categories(path: str | PurePath, options: ReadOptions | None = None) ->
 MOST_LEVELS = 255
 #: Up to this number of different whole numbers, a column beside columns of words is taken for codes of categories.
 MOST_CODES = 20
-#: From this number of different texts on, they are names or free text if they have fewer than two rows each. No test of
-#: them is made then, however many rows there are: a test needs 5 or 10 for each degree of freedom.
-MANY_TEXTS = 10
 #: Fewer different words beside measurements may mean that a value is missing.
 FEW_WORDS = 4
 

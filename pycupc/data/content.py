@@ -5,22 +5,29 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePath
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data.categories import is_measured, is_missing, look_categorical, read_categories, values_of
-from pycupc.data.in_memory import RawTable, chosen_columns
+from pycupc.data.in_memory import RawTable, chosen_columns, is_frame
 from pycupc.data.mixed import MixedTable
 from pycupc.data.names import DataError, listed, listed_at
 from pycupc.data.source import STDIN
 from pycupc.data.table import Table
+from pycupc.data.text_columns import MANY_TEXTS, NotNumbersError, TextColumn, marks_of_missing, no_variables
 from pycupc.data.text_layout import ReadOptions, like_a_number, unit_of
+from pycupc.system.localised_message import Message, Words
 
 Columns = Literal["numbers", "categories", "both"]
+#: Types of columns of text and of dates.
+_TEXTS = re.compile("object|str|large_str|utf8|date|time", re.IGNORECASE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +38,7 @@ class Content:
     table: Table | RawTable | MixedTable
     gaps: NDArray[np.int64]  # the columns with missing values, ascending
     found: str = ""  # of a table that holds words, how the kind was found out, in a clause
+    decided: str | Message = ""  # which columns were left out, and which marks taken for missing values
 
     @property
     def source(self) -> str:
@@ -43,10 +51,26 @@ class Content:
         return f"values are missing in {len(self.gaps)} of {len(self.table.names)} columns"
 
     def __str__(self) -> str:
-        if self.kind == "both":
-            return "numbers and categories"
-        name = "data" if self.kind == "numbers" else "categories"
+        name = {"numbers": "data", "categories": "categories", "both": "numbers and categories"}[self.kind]
         return f"{name} with gaps" if len(self.gaps) else name
+
+    def after(self, out: Mapping[str, str], marks: Mapping[str, str], columns: Mapping[str, TextColumn]) -> Content:
+        """This content, of a table from which columns were left `out`, each with the reason, and in which `marks`, by
+        column, were taken for missing values; `columns` as they were before."""
+        parts, facts = [], dict[str, str]()
+        if out:
+            names = list(out)
+            said = listed([f"{name} {why}" for name, why in out.items()], "; ")
+            keep = Words(f"keep={names}", in_shell=" ".join(["--keep", *map(shlex.quote, names)]))
+            parts.append(Message("left out, since no variables: {said} (to keep: {keep})", said=said, keep=keep))
+            facts["columns_left_out"] = str(parts[-1])
+        if marks:
+            said = listed([f"{mark!r} in {name} ({columns[name].words:,} rows)" for name, mark in marks.items()])
+            parts.append(Message("taken for missing values, beside numbers: {said}", said=said))
+            facts["marks_of_missing"] = str(parts[-1])
+        table = replace(self.table, facts={**self.table.facts, **facts})
+        decided = parts[0] if len(parts) == 1 else Message("{first}; {second}", first=parts[0], second=parts[1])
+        return replace(self, table=table, decided=decided)
 
 
 @dataclass(frozen=True)
@@ -76,6 +100,15 @@ class _Memory:
         """ValueError where a value is missing."""
         return Table.of(self.data, categories=True, **self.options)
 
+    def text_columns(self) -> dict[str, TextColumn]:
+        """The columns of text of a DataFrame, but those whose type says that they hold categories."""
+        frame = chosen_columns(self.data, **self.options) if self.options else self.data
+        if not is_frame(frame):
+            return {}
+        kinds = [str(kind) for kind in frame.dtypes]
+        texts = [name for name, kind in zip(frame.columns, kinds, strict=True) if _TEXTS.match(kind)]
+        return {str(name): TextColumn.of(frame[name].to_numpy().tolist()) for name in texts}
+
     def cells(self) -> RawTable:
         """The categories themselves, None or NaN where a value is missing."""
         return values_of(chosen_columns(self.data, **self.options) if self.options else self.data, "data")
@@ -94,6 +127,14 @@ class _File(_Memory):
         missing = "drop-rows" if self.options["missing"] == "drop-rows" else "error"
         return Table.of(self.data, categories=True, **self.options | {"missing": missing})
 
+    def text_columns(self) -> dict[str, TextColumn]:
+        """The columns of text of a file with types; of other files the error about their numbers has them."""
+        if PurePath(self.data).suffix.lower() not in (".parquet", ".feather") or not Path(self.data).is_file():
+            return {}
+        table = self.cells()
+        columns = zip(table.names, table.types, table.values.T.tolist(), strict=True)
+        return {name: TextColumn.of(cells) for name, kind, cells in columns if _TEXTS.match(kind)}
+
     def cells(self) -> RawTable:
         return read_categories(os.fsdecode(self.data), ReadOptions(**self.options))
 
@@ -102,6 +143,9 @@ class _Typed(_Memory):
     """A `MixedTable`."""
 
     typed = True
+
+    def text_columns(self) -> dict[str, TextColumn]:
+        return {}
 
     def numbers(self) -> Table:
         if (words := self.data.categorical).any():
@@ -119,30 +163,62 @@ class _Typed(_Memory):
         return RawTable(self.data.cells(), None if self.data.labels is None else list(self.data.labels))
 
 
-def content_of(data: Any, kind: Columns | None = None, *, together: bool = False, **options: Any) -> Content:
+def content_of(
+    data: Any, kind: Columns | None = None, *, together: bool = False, keep: Sequence[str] = (), **options: Any
+) -> Content:
     """Read a table, and find out its kind unless it is given; values may be missing.
 
+    Columns of a file or of a DataFrame that are no variables, as `TextColumn.no_variable` says, are left out unless
+    they are to be kept.
+
     `data`: a table in memory, a `MixedTable`, or the path of a file. `together`: whether a table that holds words is of
-    both kinds even if they are in all columns. `options`: as of `Table.of`. DataError, TypeError or ValueError if it is
-    no table, or of another kind.
+    both kinds even if they are in all columns. `keep`: names of columns. `options`: as of `Table.of`. DataError,
+    TypeError or ValueError if it is no table, or of another kind.
     """
     if isinstance(data, (str, os.PathLike)):
         source: _Memory = _File(data, {"missing": "keep", **options})
     else:
         source = (_Typed if isinstance(data, MixedTable) else _Memory)(data, options)
-    if kind == "both":
-        return _both(source.mixed())
-    if kind == "categories":
-        return _categories(source)
-    try:
-        table = source.numbers()
-    except (DataError, TypeError):
-        if kind == "numbers" or not source.rereadable or options.get("drop_non_numeric"):
-            raise
-        if (found := _of_words(source, together=together)) is None:
-            raise
-        return found
-    return Content("numbers", table, table.ends.incomplete())
+    content, error = None, None
+    if kind in ("both", "categories"):
+        content = _both(source.mixed()) if kind == "both" else _categories(source)
+        columns: Mapping[str, TextColumn] = {} if source.typed or not source.rereadable else _many_texts(content)
+    else:
+        try:
+            table = source.numbers()
+            return Content("numbers", table, table.ends.incomplete())
+        except (DataError, TypeError) as wrong:
+            if not source.rereadable or options.get("drop_non_numeric"):
+                raise
+            error = wrong
+            columns = wrong.columns if isinstance(wrong, NotNumbersError) else source.text_columns()
+    out, marks = no_variables(columns, keep), dict[str, str]()
+    if error is not None and isinstance(data, (str, os.PathLike)):  # a test of categories may mean the mark itself
+        marks = marks_of_missing(columns)
+    if out or marks:
+        left = {**options, "drop": [*options.get("drop", ()), *out]}
+        left |= {"na": [*options.get("na", ()), *dict.fromkeys(marks.values())]} if marks else {}
+        with contextlib.suppress(TypeError, ValueError):  # too few columns are left, or there are other errors
+            return content_of(data, kind, together=together, keep=keep, **left).after(out, marks, columns)
+    if content is None and kind is None:
+        content = _of_words(source, together=together)
+    if content is None:
+        assert error is not None
+        raise error
+    return content
+
+
+def _many_texts(content: Content) -> dict[str, TextColumn]:
+    """The columns of categories, or of texts, with many different ones."""
+    table = content.table
+    columns = []
+    if isinstance(table, RawTable):
+        columns = [column.tolist() for column in table.values.T]
+    else:
+        for codes, own in zip(table.values.T, table.categories or (), strict=False):
+            many = own is not None and len(own) > MANY_TEXTS
+            columns.append([own[int(code)] for code in codes[~np.isnan(codes)].tolist()] if many and own else [])
+    return {name: TextColumn.of(cells) for name, cells in zip(table.names, columns, strict=False)}
 
 
 def _categories(source: _Memory, found: str = "") -> Content:

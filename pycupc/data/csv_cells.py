@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
@@ -23,6 +23,7 @@ from pycupc.data import binary
 from pycupc.data.column_checks import MANY_ROWS, NAMES_READ
 from pycupc.data.names import DataError, listed
 from pycupc.data.source import Source, open_text
+from pycupc.data.text_columns import NotNumbersError, TextColumn, mixed
 from pycupc.data.text_layout import (
     HEAD,
     IN_GROUPS,
@@ -33,12 +34,10 @@ from pycupc.data.text_layout import (
     find_delimiter,
     find_layout,
     is_mark,
-    like_a_number,
     option,
     rows,
     unit_of,
 )
-from pycupc.system.localised_message import Words
 
 Floats = NDArray[np.float64]
 
@@ -56,6 +55,7 @@ class Cells:
     text: TextIO | None  # None of a sheet
     delimiter: str = ""
     sheet: Sequence[tuple[int, list[str]]] = field(default=())  # numbers and cells of its rows
+    text_columns: dict[int, TextColumn] = field(default_factory=dict)  # by an error, see `columns_of_text`
 
     @classmethod
     def of(cls, source: Source, options: ReadOptions, *, matrix: bool = False) -> Cells:
@@ -173,7 +173,10 @@ class Cells:
                         values[k] = value
                     elif cell.strip().casefold() not in missing:
                         where = f"{place}, column {column + 1} ({self.layout.names[column]!r})"
-                        raise DataError(f"{where}: {self._explained(cell, column, first=not table)}")
+                        text = f"{where}: {self._explained(cell, column, first=not table)}"
+                        raise NotNumbersError(
+                            text, {self.layout.names[k]: kind for k, kind in self.text_columns.items()}
+                        )
             table.append(values)
         return np.array(table).reshape(len(table), len(columns))
 
@@ -209,7 +212,7 @@ class Cells:
         """The remedy for a column, and for every other one, that is not of numbers."""
         names = self.layout.names
         most = max(1000, MOST_CELLS // len(names))
-        found = self.columns_of_text(most)
+        self.text_columns = found = self.columns_of_text(most)
         if column not in found or (len(found) == 1 and found[column].numbers):
             return f" If the column is not a variable, drop it ({option('drop', [names[column]])})"
         hint = ""
@@ -229,10 +232,7 @@ class Cells:
                 if number_in(cell, self.options.decimal) is not None:
                     kind.numbers += 1
                 elif cell.casefold() not in missing:
-                    kind.other_forms += (other := like_a_number(cell))
-                    kind.words += not other
-                    if is_mark(cell):
-                        kind.marks[cell] = kind.marks.get(cell, 0) + 1
+                    kind.add(cell)
         return {column: kind for column, kind in found.items() if kind.words or kind.other_forms}
 
 
@@ -308,43 +308,3 @@ def warn_left_out(name: str, columns: Sequence[str]) -> None:
     """Warn of columns that `drop_non_numeric` leaves out."""
     text = f"{name}: left out, since they hold other cells than numbers: {listed(columns, most=50)}"
     warnings.warn(text, stacklevel=2)
-
-
-@dataclass
-class TextColumn:
-    """Numbers of cells in a column: numbers, words, and numbers that are written in another form."""
-
-    numbers: int = 0
-    words: int = 0
-    other_forms: int = 0
-    marks: dict[str, int] = field(default_factory=dict)  # of missing values, perhaps; they count as words, too
-
-    @property
-    def only_marks(self) -> bool:
-        """Whether all cells but numbers may be marks of missing values."""
-        return self.numbers > 0 and sum(self.marks.values()) == self.words + self.other_forms
-
-    def __str__(self) -> str:
-        others = self.words + self.other_forms
-        return f" ({others:,} of {others + self.numbers:,} cells)" if self.numbers else ""
-
-
-def mixed(text: Mapping[str, TextColumn], numbers: Sequence[str]) -> str:
-    """The sentences about a table with columns of text, and the ways out."""
-    names, most = list(text), 50
-    shown = listed([f"{name}{kind}" for name, kind in text.items()], most=most)
-    all_numbers = f"; only numbers: {listed(numbers, most=most)}" if numbers else ""
-    out = f" {len(text)} of {len(text) + len(numbers)} columns hold other cells than numbers: {shown}{all_numbers}."
-    if marked := [name for name, kind in text.items() if kind.only_marks]:
-        marks = list(dict.fromkeys(mark for name in marked for mark in text[name].marks))
-        out += f" Beside numbers {listed(marked)} holds only {listed(list(map(repr, marks)))}; if that means a missing "
-        out += f"value: {option('na', marks)}."
-    if numbers:
-        only = option("only", list(numbers[:3]))
-        out += f" Leave the first out ({option('drop_non_numeric', value=True)}), or choose columns ("
-        out += f"{option('drop', names[:3])}, {only})."
-    if any(kind.words and not kind.only_marks for kind in text.values()):
-        discrete = Words("pc(DiscreteSuffStat.from_data(path or table), disCItest)", in_shell="--test discrete")
-        mixed = Words("pc(MixedTable.of(path or table), mixCItest)", in_shell="--test mixed")
-        out += f" Words and measurements together: {mixed}. Every value a category: {discrete}"
-    return out

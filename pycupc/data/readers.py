@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from pycupc.data import binary
 from pycupc.data.column_checks import ends_of, rounded
-from pycupc.data.csv_cells import Cells, TextColumn, mixed, warn_left_out
+from pycupc.data.csv_cells import Cells, warn_left_out
 from pycupc.data.in_memory import RawTable, converted
 from pycupc.data.names import DataError, kept_names, listed
 from pycupc.data.source import Source, read_source
+from pycupc.data.text_columns import TextColumn, mixed
 from pycupc.data.text_layout import ReadOptions, option
 from pycupc.system.extras import data_frame, needed
 

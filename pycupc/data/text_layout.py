@@ -299,6 +299,12 @@ def unit_of(cells: Sequence[str]) -> str:
     return units.pop() if len(units) == 1 else ""
 
 
+def has_unit(cell: str) -> bool:
+    """Whether a cell holds a number with a unit."""
+    found = _WITH_UNIT.fullmatch(cell)
+    return found is not None and any(found.group(1, 2))
+
+
 def like_a_number(cell: str) -> bool:
     """Whether a cell holds a number, also in another form: 0,5, 1 000, 1_000, 5 %, other digits."""
     try:

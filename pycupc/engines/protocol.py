@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +26,7 @@ from pycupc.system.progress import ProgressHook as ProgressHook
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 Mask = NDArray[np.bool_]
+Result = TypeVar("Result")
 
 
 #: Bytes per ordered pair of neighbours, of an engine whose graph is in main memory: while a level tests them, and more
@@ -89,10 +89,40 @@ class PartsKept(Protocol):
         """Write the findings of a level so far, once a minute."""
 
 
+class Elsewhere(Protocol):
+    """Workers of an executor, which compute parts of a level; `engines.elsewhere` has them.
+
+    The items of a call are keys and arguments; `total` is their number and `words` their name, as in "parts of level
+    0". An error of the tests is raised as at home; EngineError if the executor fails.
+    """
+
+    @property
+    def n_workers(self) -> int:
+        """The number of workers that have replied so far."""
+
+    def results(
+        self, work: Callable[..., Result], items: Iterable[tuple[int, tuple[Any, ...]]], total: int, words: str
+    ) -> Iterator[tuple[int, Result]]:
+        """Yield the key of each item and ``work(*arguments)``, as the workers finish them."""
+
+    def results_of_engines(
+        self,
+        work: Callable[..., Result],
+        items: Iterable[tuple[int, tuple[Any, ...]]],
+        total: int,
+        words: str,
+        shared: tuple[str, Any] | None = None,
+    ) -> Iterator[tuple[int, Result]]:
+        """The same of ``work(engine, value of shared, *arguments)``; `shared`: a name, and a value of all items.
+
+        The engine is the worker's own and has taken the same test.
+        """
+
+
 class Division(NamedTuple):
     """How levels are made in parts."""
 
-    executor: Executor | None = None  # computes the parts of level 0; None: this process
+    elsewhere: Elsewhere | None = None  # computes the parts; None: this process
     kept: PartsKept | None = None  # keeps the finished parts
 
 
@@ -123,7 +153,7 @@ class Engine(ABC):
     # Whether `correlation` computes on a device rather than in this process's threads.
     correlates_on_device: bool = False
     compiles_beside: bool = False  # whether its code is compiled by threads that leave the interpreter to others
-    divides: bool = False  # whether it makes level 0 of Gaussian data in parts, see `Division`
+    divides: bool = False  # whether it makes levels in parts, see `Division`
 
     def correlation(self, X: Floats) -> Floats:
         """Correlation matrix of data (n, p), as `pycupc.independence.gaussian.correlation` defines it."""
@@ -160,7 +190,7 @@ class Engine(ABC):
         `names`: of the variables, for errors and warnings. `gaps`, `fixed`: pairs without an edge; edges that are never
         tested. A pair in both is a gap. `m_max`: last level that will be requested, as long as `LevelResult.more`. An
         engine may begin a level before it is. `progress`, callable ``(level, tests_done, tests_at_most, edges_left)``.
-        `division`: engines that do not divide level 0 ignore what is kept of it, and refuse an executor.
+        `division`: engines that do not divide levels ignore it.
 
         Warns
         -----
@@ -171,11 +201,6 @@ class Engine(ABC):
             *several, last = map(repr, test.engines)
             others = f"{', '.join(several)} or {last}" if several else last
             raise EngineError(f"engine {self.name!r} has no tests of {test.name} data; take {others}")
-        if division is not None and division.executor is not None and not (self.divides and test.has_r):
-            raise EngineError(
-                f"executor= computes level 0 of Gaussian tests for engine 'cpu', got engine {self.name!r} and "
-                f"{test.name} data"
-            )
         need, free = self.memory(test)
         if need > free:
             raise EngineError(

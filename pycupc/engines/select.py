@@ -72,6 +72,12 @@ def make_engine(
     return _gpu(name, options), f"{name} (requested)"
 
 
+def engine_there(name: str, numCores: int | None, options: Mapping[str, Any] | None) -> Engine:
+    """An engine at a worker, of the kind that was chosen at home; with all cores of the worker without `numCores`."""
+    own = {option: value for option, value in (options or {}).items() if name in _TAKEN_BY[option]}
+    return make_engine(name, 0, numCores=numCores, options=own)[0]
+
+
 def _check_options(engine: str, options: Mapping[str, Any]) -> None:
     """Refuse every option that `engine` would ignore."""
     for option in options:

@@ -82,6 +82,10 @@ class PairTest(Protocol):
         """
 
 
+#: About the seconds of a Gaussian test that is made by itself, and of a call of a user's own function.
+GAUSSIAN_SECONDS, OWN_SECONDS = 2e-8, 1e-4
+
+
 class IndependenceTest(ABC):
     """A conditional-independence test with its data and alpha: x and y are independent if p >= alpha."""
 
@@ -103,6 +107,11 @@ class IndependenceTest(ABC):
     in_order: ClassVar[bool] = False
     # A user's own test that takes many pairs at a time; None: it is asked about one set of one pair.
     of_pairs: PairTest | None = None
+
+    @property
+    def seconds(self) -> float:
+        """About the seconds of a test, by which a level is divided."""
+        return GAUSSIAN_SECONDS if self.has_r else OWN_SECONDS
 
     def cutoff(self, level: int) -> float:
         """Largest |r| that is independent given a set of this size; NaN if the test has no r."""

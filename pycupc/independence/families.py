@@ -5,10 +5,12 @@ from __future__ import annotations
 import inspect
 import os
 import warnings
+from collections.abc import Sequence
 from dataclasses import fields, replace
 from typing import Any
 
-from pycupc.data.content import content_of
+from pycupc.data.content import Content, content_of
+from pycupc.data.names import listed
 from pycupc.data.text_layout import ReadOptions
 from pycupc.independence.base import IndependenceTest
 from pycupc.independence.choice import Choice, Wishes, wish
@@ -106,7 +108,8 @@ def choose(
         Of categories, see `pycupc.discrete.DiscreteSuffStat`.
     **options
         How to read a file, as for `pycupc.data.read_data`. Of these, `only`, `drop` and `drop_non_numeric` choose the
-        columns of a DataFrame, too.
+        columns of a DataFrame, too. And `keep`, names of columns: others are left out, and the reason says so, if their
+        texts name the rows, are dates in order or free text: more than 10 different texts, in fewer than two rows each.
 
     Returns
     -------
@@ -128,24 +131,31 @@ def choose(
     >>> choice.family, choice.indepTest.__name__
     ('incomplete', 'gaussCItwd')
     """
+    keep = options.pop("keep", ())
     if unknown := sorted(options.keys() - {one.name for one in fields(ReadOptions)}):
-        known = (*inspect.signature(choose).parameters, *(one.name for one in fields(ReadOptions)))
+        known = (*inspect.signature(choose).parameters, "keep", *(one.name for one in fields(ReadOptions)))
         raise TypeError(f"choose has no argument {unknown[0]}{did_you_mean(unknown[0], known)}")
-    return choice_of(data, Wishes(test, missing, correlation, nearest, impute_seed, adaptDF, df), **options)
+    return choice_of(
+        data, Wishes(test, missing, correlation, nearest, impute_seed, adaptDF, df), keep_columns=keep, **options
+    )
 
 
-def choice_of(data: Any, wishes: Wishes, **options: Any) -> Choice:
+def choice_of(data: Any, wishes: Wishes, *, keep_columns: Sequence[str] = (), **options: Any) -> Choice:
     """`choose` with these wishes."""
     named = WORDS.get(wishes.test)
     if named is None and wishes.test != "auto":
         raise ValueError(f"test must be one of 'auto', {', '.join(map(repr, WORDS))}, got {wishes.test!r}")
     options |= {"missing": wishes.missing} if wishes.missing in ("drop-rows", "error") else {}
     kind, together = None if named is None else named.columns, wishes.correlation is not None
-    content = content_of(data, kind, together=together, **options)
+    content = content_of(data, kind, together=together, keep=keep_columns, **options)
+    if absent := [name for name in keep_columns if name not in content.table.names]:
+        there = listed(content.table.names)
+        raise ValueError(f"keep must name columns, got {', '.join(map(repr, absent))}; the columns are {there}")
     for family in FAMILIES:
         asked = named is None or family is named or wishes.test in family.under
-        if asked and family.choice is not None and (choice := family.choice(content, wishes)) is not None:
-            return _checked(choice if named or wishes.correlation else _with_others(choice), wishes)
+        if asked and family.choice is not None and (choice := _chosen(family, content, wishes)) is not None:
+            choice = _checked(choice if named or wishes.correlation else _with_others(choice), wishes)
+            return choice if not content.decided else _with_decision(choice, content.decided)
     raise ValueError(f"no test takes this table of {content}")
 
 
@@ -178,6 +188,23 @@ def _with_others(choice: Choice) -> Choice:
             reason = Message("{reason}; {said}", reason=choice.reason, said=said)
             choice = replace(choice, reason=reason, alternatives=(*choice.alternatives, arguments), unexpected=True)
     return choice
+
+
+def _chosen(family: Family, content: Content, wishes: Wishes) -> Choice | None:
+    """The choice of a family; an error says how the columns were read."""
+    assert family.choice is not None
+    try:
+        return family.choice(content, wishes)
+    except ValueError as error:
+        if not content.decided or len(error.args) != 1:
+            raise
+        raise ValueError(Message("{error}; {decided}", error=error.args[0], decided=content.decided)) from error
+
+
+def _with_decision(choice: Choice, decided: str | Message) -> Choice:
+    """The choice, whose reason begins with how the columns were read."""
+    reason = Message("{decided}; {reason}", decided=decided, reason=choice.reason)
+    return replace(choice, reason=reason, unexpected=True)
 
 
 def _checked(choice: Choice, wishes: Wishes) -> Choice:

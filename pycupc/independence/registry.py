@@ -74,7 +74,7 @@ class FromR:
     @property
     def quiet(self) -> NDArray[Any]:
         """The table with quiet NaN in place of R's NA, a signalling NaN, with which NumPy's fmin and fmax are wrong."""
-        return self.table + 0.0
+        return np.where(np.isnan(self.table), np.nan, self.table)
 
 
 class Observations(Protocol):
@@ -235,9 +235,8 @@ class Kind:
     rows: bool = True
     numbers: bool = False
     linear: bool = False
-    #: How a test on a GPU is asked for, where no engine has it; and whether an executor can compute level 0 in parts.
+    #: How a test on a GPU is asked for, where no engine has it.
     gpu: str = ""
-    executor: bool = False
     #: Functions of R that do not take it, where Python's do.
     not_in_r: tuple[str, ...] = ()
 

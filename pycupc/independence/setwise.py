@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pycupc.graph.sparse import Ints, SparseGraph
-from pycupc.independence.base import Floats, IndependenceTest, Indices, Mask, State
+from pycupc.independence.base import GAUSSIAN_SECONDS, OWN_SECONDS, Floats, IndependenceTest, Indices, Mask, State
 from pycupc.independence.p_values import ComputedPValues, PValues, RecordedPValues
 
 if TYPE_CHECKING:
@@ -33,6 +33,10 @@ class SetwiseTest(IndependenceTest):
         """`data`: with `p`, `n` and `labels`. `NAdelete`: a NaN p-value counts as 1 if True, else as 0."""
         self.data, self.alpha, self.na_p = data, float(alpha), float(NAdelete)
         self.p, self.n, self.labels = data.p, data.n, data.labels
+
+    @property
+    def seconds(self) -> float:
+        return OWN_SECONDS if self.at_once else GAUSSIAN_SECONDS * max(self.cost, 1.0)
 
     def p_of_tests(self, x: Indices, y: Indices, S: Indices) -> Floats:
         """The p-values of x[i] and y[i] given S[i], NaN where undefined; S int64 (m, l). For `single_tests` only."""

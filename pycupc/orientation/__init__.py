@@ -57,7 +57,7 @@ class Orientation:
 def compile_ahead() -> None:
     """Begin to compile the code of `orient`, in a thread, by a graph of four variables; once per process.
 
-    Whoever orients meanwhile waits for what is not ready.
+    Whoever orients meanwhile waits for what is not ready, as does the end of the program.
     """
 
     def run() -> None:
@@ -72,7 +72,7 @@ def compile_ahead() -> None:
         meek.apply_rules(graph, solve_confl=False)
 
     with contextlib.suppress(NoThreadError):  # then it is compiled when it is needed
-        start(threading.Thread(target=run, daemon=True))
+        start(threading.Thread(target=run))
 
 
 def orient(

@@ -67,7 +67,9 @@ def content(
     cutoffs = [math.nan if n is None or alpha is None else fisher_z.cutoff(alpha, n, k) for k in range(last + 1)]
     part["labels"] += [fit.labels[v] for v in named.tolist()]
     of_pairs, missing = _effects(effects, fit.labels, nodes)
-    part["note"] = " ".join(filter(None, (fit.page_note(), part["note"], missing)))
+    notes = getattr(fit, "notes", {})  # which a consensus lacks
+    data = f"Data: {notes['data']}." if "data" in notes else ""
+    part["note"] = " ".join(filter(None, (fit.page_note(), data, part["note"], missing)))
     return Content(
         **part,
         title=fit.title,

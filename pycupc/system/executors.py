@@ -24,6 +24,8 @@ Result = TypeVar("Result")
 #: Host, process, thread.
 Worker = tuple[str, int, int]
 
+#: Seconds between two looks for an interrupt.
+TICK = 0.1
 #: Number of shared values that a worker keeps.
 _MOST_KEPT = 4
 
@@ -69,6 +71,11 @@ class Workers:
         #: Processes that lacked a value, and its key: the last task that was to bring it.
         self._brought: dict[tuple[str, int, str], int] = {}
 
+    @property
+    def n_replied(self) -> int:
+        """The number of workers that have replied so far."""
+        return len(self._replied)
+
     def results(
         self, work: Callable[..., Result], items: Iterable[tuple[Key, tuple[Any, ...]]], shared: Sequence[Shared] = ()
     ) -> Iterator[tuple[Key, Result]]:
@@ -104,7 +111,7 @@ class Workers:
                     submit(*item, values.keys() - self._sent)
                 if not running:
                     return
-                done = wait(running, return_when=FIRST_COMPLETED).done
+                done = _first_done(running)
                 # in order: one that failed must not hide an earlier result
                 for future in sorted(done, key=lambda future: running[future].number):
                     number, key, arguments = running.pop(future)
@@ -126,6 +133,13 @@ class Workers:
             for future in running:
                 future.cancel()
             _forget(values)
+
+
+def _first_done(running: Iterable[Future[Any]]) -> set[Future[Any]]:
+    """The futures that are done, once one is; a thread that is not the main one notices an interrupt meanwhile."""
+    while not (done := wait(running, TICK, FIRST_COMPLETED).done):
+        pass
+    return done
 
 
 def compute(

@@ -52,7 +52,7 @@ cu_fci <- function(suffStat, indepTest, alpha, labels, p, skel.method = c("stabl
                    m.max = Inf, pdsep.max = Inf, rules = rep(TRUE, 10), doPdsep = TRUE, biCC = FALSE,
                    conservative = FALSE, maj.rule = FALSE, numCores = 1, selectionBias = TRUE,
                    jci = c("0", "1", "12", "123"), contextVars = NULL, verbose = FALSE, engine = "auto",
-                   progress = interactive(), quirks = TRUE, pMax = TRUE) {
+                   progress = interactive(), quirks = TRUE, pMax = TRUE, cluster = NULL) {
   cl <- match.call() # before any argument is touched
   labels <- check_labels(labels, p, suffStat, indepTest)
   check_method(match.arg(skel.method), "pcalg::fci()")
@@ -81,7 +81,7 @@ cu_fci <- function(suffStat, indepTest, alpha, labels, p, skel.method = c("stabl
 cu_rfci <- function(suffStat, indepTest, alpha, labels, p, skel.method = c("stable", "original", "stable.fast"),
                     fixedGaps = NULL, fixedEdges = NULL, NAdelete = TRUE, m.max = Inf, rules = rep(TRUE, 10),
                     conservative = FALSE, maj.rule = FALSE, numCores = 1, verbose = FALSE, engine = "auto",
-                    progress = interactive(), quirks = TRUE, pMax = TRUE) {
+                    progress = interactive(), quirks = TRUE, pMax = TRUE, cluster = NULL) {
   cl <- match.call()
   labels <- check_labels(labels, p, suffStat, indepTest)
   check_method(match.arg(skel.method), "pcalg::rfci()")

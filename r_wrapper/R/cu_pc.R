@@ -51,16 +51,16 @@
 #' matrices of the imputations and, last, the number of observations; for `"disMItest"` a list of data frames of
 #' factors; for `"mixMItest"` a list of data frames of numbers and factors. For these three, and `"flexMItest"`, it may
 #' be a `mids` object of package mice. For `"mixCItest"` it is a complete data frame of numbers and factors, for
-#' `"mixCItwd"` and `"flexCItwd"` one with NA. For `"flexCItest"` and `"flexMItest"` it is as `micd::getSuff()` makes it,
-#' or as for `"mixCItest"` and `"mixMItest"`. With `quirks = TRUE`, `"disCItwd"` and the tests of numbers and factors
-#' have the faults of micd as well.
+#' `"mixCItwd"` and `"flexCItwd"` one with NA. For `"flexCItest"` and `"flexMItest"` it is as `micd::getSuff()` makes
+#' it, or as for `"mixCItest"` and `"mixMItest"`. With `quirks = TRUE`, `"disCItwd"` and the tests of numbers and
+#' factors have the faults of micd as well.
 #'
 #' Codes that SPSS calls missing, in columns of package haven (`na_values`, `na_range`), count as NA in each data frame.
 #'
 #' @section Dependence of any form:
-#' `indepTest = "KCI"` is the kernel-based conditional independence test of Zhang, Peters, Janzing and Schoelkopf (2011),
-#' with the p-values of causal-learn and of CondIndTests. `suffStat` is a complete table of numbers, for up to some
-#' thousand rows: the time of a test grows with their square or cube.
+#' `indepTest = "KCI"` is the kernel-based conditional independence test of Zhang, Peters, Janzing and Schoelkopf
+#' (2011), with the p-values of causal-learn and of CondIndTests. `suffStat` is a complete table of numbers, for up to
+#' some thousand rows: the time of a test grows with their square or cube.
 #'
 #' @section Memory:
 #' For p variables, `C`, the slot `pMax` and the list of lists in the slot `sepset` take 8 p^2 bytes each, 0.8 GB each
@@ -121,6 +121,9 @@
 #' @param checkpoint A folder in which finished levels are kept, and once a minute the finished parts of a
 #'   level. The same call resumes after them if R, or the machine, stopped; a folder made with other data or arguments
 #'   is refused. Not for a function of R as `indepTest`.
+#' @param cluster Workers that share large levels: a number of processes of this machine, each a Python that starts for
+#'   this call, or the address of a Dask scheduler, such as `"tcp://host:8786"`. The answer is the same; `numCores` is
+#'   the number of threads of each worker. Not for a function of R as `indepTest`.
 #' @return An object of class [pcalg::pcAlgo-class], as from [pcalg::pc()] or [pcalg::skeleton()].
 #' @seealso [cu_why()] and `as.data.frame()` for the reasons of edges; [cu_compare()] to check the answer against pcalg;
 #'   [cu_sitrep()] if something is missing.
@@ -143,7 +146,8 @@ cu_pc <- function(suffStat, indepTest, alpha, labels, p, fixedGaps = NULL, fixed
                   m.max = Inf, u2pd = c("relaxed", "rand", "retry"),
                   skel.method = c("stable", "original", "stable.fast"), conservative = FALSE, maj.rule = FALSE,
                   solve.confl = FALSE, numCores = 1, verbose = FALSE, engine = "auto", progress = interactive(),
-                  sepset = c("auto", "list", "sparse"), quirks = FALSE, pMax = TRUE, checkpoint = NULL) {
+                  sepset = c("auto", "list", "sparse"), quirks = FALSE, pMax = TRUE, checkpoint = NULL,
+                  cluster = NULL) {
   cl <- match.call() # before any argument is touched
   labels <- check_labels(labels, p, suffStat, indepTest)
   u2pd <- match.arg(u2pd)
@@ -175,7 +179,7 @@ cu_skeleton <- function(suffStat, indepTest, alpha, labels, p, method = c("stabl
                         m.max = Inf, fixedGaps = NULL, fixedEdges = NULL, NAdelete = TRUE, numCores = 1,
                         verbose = FALSE, engine = "auto", progress = interactive(),
                         sepset = c("auto", "list", "sparse"), quirks = FALSE, pMax = TRUE, checkpoint = NULL,
-                        tiers = NULL, context.all = NULL, context.tier = NULL, forbEdges = NULL) {
+                        tiers = NULL, context.all = NULL, context.tier = NULL, forbEdges = NULL, cluster = NULL) {
   cl <- match.call()
   labels <- check_labels(labels, p, suffStat, indepTest)
   method <- match.arg(method)

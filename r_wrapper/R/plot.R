@@ -52,7 +52,8 @@ cu_plot <- function(fit, around = NULL, radius = 2, groups = NULL, tiers = NULL,
   titled <- is.null(title) || identical(title, FALSE) || is.character(title) && length(title) == 1L && !is.na(title)
   if (!titled) refuse("title", "a string, NULL or FALSE", title)
   options <- c(list(labels = as.list(labels), tiers = as.list(as.double(tiers)),
-    paths = lapply(paths, function(path) as.list(positions(path, labels, "paths")))), shown_part(around, radius, groups, labels))
+    paths = lapply(paths, function(path) as.list(positions(path, labels, "paths")))))
+  options <- c(options, shown_part(around, radius, groups, labels))
   cells <- if (methods::is(fit, "fciAlgo")) c(edge = edge_cells(fit@amat)) else c(graph = graph_cells(fit@graph))
   shapes <- compute("picture", options, cells)
   if (!is.null(title)) shapes$title <- if (identical(title, FALSE)) "" else title

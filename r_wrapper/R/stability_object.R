@@ -209,6 +209,7 @@ cu_threshold <- function(object, n_false, alpha = object$alpha[1], method = NULL
 #' @param i Number of a resample, from 1 on.
 #' @export
 cu_rows <- function(object, i) {
+  check_study(object)
   i <- check_number(i, "i", paste("the number of a resample, from 1 to", object$n_resamples),
     function(x) x >= 1 && x <= object$n_resamples && x == round(x))
   ask(object, "indices", i = as.integer(i))$arrays$indices

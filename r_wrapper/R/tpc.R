@@ -38,7 +38,7 @@ cu_tpc <- function(suffStat, indepTest, alpha, labels, p, skel.method = c("stabl
                    forbEdges = NULL, m.max = Inf, conservative = FALSE, maj.rule = TRUE, tiers = NULL,
                    context.all = NULL, context.tier = NULL, verbose = FALSE, numCores = NULL, cl.type = "PSOCK",
                    clusterexport = NULL, engine = "auto", progress = interactive(),
-                   sepset = c("auto", "list", "sparse"), quirks = FALSE, pMax = TRUE) {
+                   sepset = c("auto", "list", "sparse"), quirks = FALSE, pMax = TRUE, cluster = NULL) {
   cl <- match.call() # before any argument is touched
   labels <- check_labels(labels, p, suffStat, indepTest)
   match.arg(skel.method)

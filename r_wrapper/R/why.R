@@ -12,8 +12,8 @@
 #' An object of pcalg does not hold the reasons of its marks. They are found by orienting the skeleton again, and are
 #' missing where that does not give the graph of the object: with `u2pd = "rand"`, where tests of [pcalg::rfci()]
 #' removed edges while the rules set marks, and after the conservative or the majority rule, which `tpc::tpc()` always
-#' uses, unless `suffStat` is given, since the tests of the rule are then made again. Whether a pair was tested is known with
-#' `suffStat`, too.
+#' uses, unless `suffStat` is given, since the tests of the rule are then made again. Whether a pair was tested is known
+#' with `suffStat`, too.
 #'
 #' @param fit A result of [cu_pc()], [cu_skeleton()], [cu_tpc()], [cu_fci()] or [cu_rfci()], or of the same function of
 #'   pcalg.

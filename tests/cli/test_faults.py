@@ -22,6 +22,7 @@ import pytest
 import pycupc
 from pycupc import cli
 from pycupc.cli import interrupts, writing
+from pycupc.cli.output import PICTURES
 from pycupc.cli.run_command import FILES
 from pycupc.data import load_example
 
@@ -91,7 +92,7 @@ def test_disk_full_at_each_file(here, capsys, monkeypatch, fit, name):
             "pycupc.cli.run_command.FILES", [replace(k, write=write) if k is kind else k for k in FILES]
         )
     (here / "mine.txt").write_text("mine")
-    plot = name.rpartition(".")[2] if name.rpartition(".")[2] in ("png", "svg", "pdf") else "none"
+    plot = name.rpartition(".")[2] if name.rpartition(".")[2] in PICTURES else "none"
     wanted = ["--parquet"] if name.endswith(".parquet") else []
     assert run("--out", "out", "--plot", plot, *wanted) == cli.DEVICE
     kept = here.parent / "temporary" / "out-2"

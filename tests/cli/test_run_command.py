@@ -24,7 +24,8 @@ from pycupc import cli
 from pycupc.cli import inputs, writing
 from pycupc.cli.output import COMMANDS
 from pycupc.data import EXAMPLE, load_example
-from pycupc.engines.cpu import CpuEngine
+from pycupc.engines.cpu import CpuEngine, level_pieces
+from pycupc.engines.cpu.gaussian import GaussianTests
 from pycupc.system.version import __version__
 
 FILES = {f"graph.{form}" for form in ("dot", "graphml", "html", "json")}
@@ -284,7 +285,7 @@ WRONG = [
     ("run d.csv --test gausss", cli.USAGE, "mixed or kci, got 'gausss': did you mean gaussian?"),
     ("run d.csv --correlation sperman", cli.USAGE, "got 'sperman': did you mean spearman?"),
     ("run d.csv --missing droprows", cli.USAGE, "got 'droprows': did you mean drop-rows?"),
-    ("run d.csv --plot pgn", cli.USAGE, "expected png, svg, pdf or none, got 'pgn': did you mean png?"),
+    ("run d.csv --plot pgn", cli.USAGE, "expected png, svg, pdf, tikz or none, got 'pgn': did you mean png?"),
     ("run d.csv extra.csv", cli.USAGE, "unrecognized arguments: extra.csv"),
     ("plot results --arond v0", cli.USAGE, "there is no option --arond: did you mean --around?"),
     ("stability d.csv --scheme boostrap", cli.USAGE, "got 'boostrap': did you mean bootstrap?"),
@@ -536,3 +537,16 @@ def test_names_that_the_encoding_of_the_output_lacks_are_escaped(here):
     done = subprocess.run(command, env={**os.environ, "PYTHONIOENCODING": "ascii"}, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
     assert "most neighbours: gr\\xf6\\xdfe" in done.stdout
+
+
+def test_processes(here, capsys, monkeypatch):
+    """Workers for large levels: the result is the one at home."""
+    monkeypatch.setattr(level_pieces, "PIECE_SECONDS", 1e-12)
+    monkeypatch.setattr(GaussianTests, "at_once", lambda *_: None)
+    options = ("run", "--example", "--plot", "none", "--quiet", "--out")
+    assert run(*options, "home") == cli.OK
+    assert run(*options, "workers", "--processes", "2") == cli.OK
+    first, second = (pycupc.PcAlgo.load(f"{name}/result.npz") for name in ("home", "workers"))
+    assert first == second
+    assert run(*options, "none", "--processes", "0") == cli.USAGE
+    assert "--processes" in capsys.readouterr().err

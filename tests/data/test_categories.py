@@ -179,23 +179,24 @@ def test_numbers_beside_a_mark_of_missing_values_are_refused(tmp_path, mark, num
 def test_the_command_line_names_the_option_for_a_mark(here, capsys, options, words):
     frame = table_with_mark("*", "measurements", 300)
     frame[["pay", "league", "hits"] if words else ["pay", "hits"]].to_csv("d.csv", index=False)
-    assert run("run", "d.csv", *options, "--plot", "none", "--out", "out") == cli.DATA
+    taken = "taken for missing values, beside numbers: '*' in pay"
+    known = options in ([], ["--test", "gaussian"]) and (not words or not options)
+    code = run("run", "d.csv", *options, "--plot", "none", "--out", "out", "--force")
+    assert code == (cli.OK if known else cli.DATA)
     error = capsys.readouterr().err
-    assert "--na '*'" in error
+    assert (taken if known else "--na '*'") in error
     assert "pay" in error
-    found = ["--na", "*", "--missing", "drop-rows", "--plot", "none", "--out", "out", "--quiet"]
+    found = ["--force"]
+    found += ["--na", "*", "--missing", "drop-rows", "--plot", "none", "--out", "out", "--quiet"]
     if options != ["--test", "discrete"]:
         assert run("run", "d.csv", "--only", "pay", "hits", *options, *found) == cli.OK
         assert pycupc.PcAlgo.load("out/result.npz").graph.all(axis=None, where=~np.eye(2, dtype=bool))
 
 
-def test_the_error_about_words_names_the_mark_and_not_the_test_that_refuses_it(tmp_path):
-    table_with_mark("*", "measurements").drop(columns="league").to_csv(tmp_path / "d.csv", index=False)
-    with pytest.raises(DataError, match=re.escape("pay")) as error:
-        pycupc.pc(tmp_path / "d.csv")
-    assert "na=['*']" in str(error.value)
-    assert "mixCItest" not in str(error.value)
-    table_with_mark("*", "measurements").to_csv(tmp_path / "d.csv", index=False)
+def test_a_mark_that_is_a_word_elsewhere_is_named_in_the_error(tmp_path):
+    table = table_with_mark("*", "measurements")
+    table.loc[:3, "league"] = "*"
+    table.to_csv(tmp_path / "d.csv", index=False)
     said = r"Beside numbers pay holds only '\*'; if that means a missing value: read_data\(path, na=\['\*'\]\)"
     refused(said, pycupc.pc, tmp_path / "d.csv", error=DataError)
 

@@ -456,10 +456,7 @@ REFUSED_FILES = {
     "1,000": (text() + '"1,000",2,3,4\n', "'1,000' is not a number; if the comma is the decimal"),
     "Unicode minus": (text() + "\u22121,2,3,4\n", "is not a number; write it with the characters"),
     "hexadecimal": (text() + "0x10,2,3,4\n", "'0x10' is not a number"),
-    "question mark": (
-        text() + "?,2,3,4\n",
-        r"'\?' is not a number; read_data\(path, na=\['\?'\]\) if it means a missing value\.",
-    ),
+    "two marks": (text() + "?,2,3,4\n*,2,3,4\n", r"'\?' is not a number"),
     "wrong delimiter in a row": (text() + "1,2,3;5,4\n", "'3;5' is not a number; is the delimiter ';'"),
     "Latin-1": (text().replace("a", "\xe9", 1).encode("latin-1"), "line 1: not UTF-8 .*Latin-1.*iconv -f LATIN1"),
     "UTF-16": (text().encode("utf-16"), "text in UTF-16; save it as CSV UTF-8"),

@@ -432,6 +432,12 @@ TABLES = {
     "pairwise": (incomplete, ["--missing", "pairwise"], "data with gaps", ""),
     "both": (mixed_frame, [], "numbers and categories", r"2 of 5 columns hold words \(v, x\)"),
     "asked": (mixed_frame, ["--test", "mixed"], "numbers and categories", ""),
+    "both with gaps": (
+        lambda: gaps(mixed_frame()),
+        [],
+        "numbers and categories with gaps",
+        "missing in 5 of 5 columns",
+    ),
     "ranks": (frame, ["--correlation", "kendall"], "data", ""),
     "words": (
         lambda: gaps(pd.DataFrame(np.where(frame() > 0, "up", "down"))),
@@ -459,10 +465,10 @@ def test_run_chooses_a_test_for_any_table(here, capsys, name):
 BAD = {
     "text": (
         lambda: mixed_frame().assign(z=[f"patient {k}" for k in range(300)]),
-        [],
+        ["--keep", "z"],
         "at most 255 of them, each in several rows; names.*variables: --drop z: z (300 different values in 300 rows",
     ),
-    "mixed gaps": (lambda: gaps(mixed_frame()), [], "the test of numbers and categories together needs complete rows"),
+    "kept": (frame, ["--keep", "zz"], "keep must name columns, got 'zz'; the columns are"),
     "no order": (mixed_frame, ["--correlation", "latent"], "need an order of the categories, .*: x (high, low, mid)"),
     "ranks of words": (mixed_frame, ["--correlation", "kendall"], "kendall takes numbers, and the table holds words"),
     "ranks with gaps": (incomplete, ["--correlation", "kendall"], "kendall needs complete rows"),
@@ -480,6 +486,88 @@ def test_a_table_without_a_sensible_test_is_refused_with_the_reason(here, capsys
     assert first.strip() in error
     assert rest.strip() in error
     assert "d.csv" in error
+
+
+DAYS = pd.date_range("2020-01-01", periods=300)
+#: A column that is no variable, and why.
+NO_VARIABLES = {
+    "names": ([f"patient {k}" for k in range(300)], "names the rows (290 different texts in 290 rows)"),
+    "most names": ([f"A/{k // 1.4:.0f}" for k in range(300)], "holds names ("),
+    "dates": (DAYS.strftime("%Y-%m-%d"), "holds dates in order"),
+    "months": ([f"2020-{k // 25 + 1:02}-01" for k in range(300)], "holds dates in order"),
+    "day first, falling": (DAYS[::-1].strftime("%d.%m.%Y"), "holds dates in order"),
+    "free text": ([f"the patient came back after {k // 1.5:.0f} days" for k in range(300)], "holds free text ("),
+}
+
+
+@pytest.mark.parametrize("place", ["first", "last"])
+@pytest.mark.parametrize("kind", NO_VARIABLES)
+def test_columns_that_are_no_variables_are_left_out(here, capsys, kind, place):
+    texts, why = NO_VARIABLES[kind]
+    for table in (frame().add_prefix("c"), mixed_frame(), mixed_frame()[["v", "x"]].assign(u=["l", "m", "n"] * 100)):
+        table = table[:290]
+        more = table.copy()
+        more.insert(0 if place == "first" else table.shape[1], "extra", list(texts)[:290])
+        more.to_csv("d.csv", index=False)
+        assert run("run", "d.csv") == cli.OK
+        error, page = capsys.readouterr().err, Path("out/graph.html").read_text()
+        facts = json.loads(Path("out/manifest.json").read_text())["input"]
+        assert f"extra {why}" in error
+        assert "(to keep: --keep extra)" in error
+        assert facts["choice"] in error
+        assert facts["choice"].startswith(facts["columns_left_out"])
+        assert facts["columns_left_out"] in Path("out/summary.txt").read_text()
+        assert f"extra {why}" in page
+        for data in ("d.csv", more):
+            choice, plain = pycupc.choose(data), pycupc.choose(table)
+            assert list(choice.labels) == list(table.columns)
+            assert choice.family == plain.family
+            assert f"extra {why}" in str(choice.reason)
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        [f"{k / 7:.2f} mg" for k in range(300)],  # numbers with a unit
+        [f"1 {k:03}" for k in range(300)],  # numbers in another form
+        [f"{k}" for k in range(299)] + ["many"],  # numbers, and a word
+    ],
+)
+def test_numbers_in_another_form_are_not_taken_for_names(here, capsys, texts):
+    mixed_frame().assign(z=texts).to_csv("d.csv", index=False)
+    assert run("run", "d.csv") == cli.DATA
+    assert "left out" not in capsys.readouterr().err
+
+
+def test_a_column_of_dates_in_order_may_be_kept(here, capsys):
+    mixed_frame().assign(z=NO_VARIABLES["months"][0]).to_csv("d.csv", index=False)
+    assert run("run", "d.csv", "--keep", "z") == cli.OK
+    assert "left out" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("mark", [".", "?", "*", "-", "--"])
+def test_a_mark_beside_numbers_means_a_missing_value(here, capsys, mark):
+    table = frame().add_prefix("c").round(3)
+    with_marks = table.astype(object)
+    with_marks.loc[3:9, "c1"] = mark
+    with_marks.to_csv("d.csv", index=False)
+    assert run("run", "d.csv") == cli.OK
+    said = f"taken for missing values, beside numbers: {mark!r} in c1 (7 rows)"
+    assert said in capsys.readouterr().err
+    facts = json.loads(Path("out/manifest.json").read_text())["input"]
+    assert (facts["kind"], facts["marks_of_missing"]) == ("data with gaps", said)
+    assert said in Path("out/summary.txt").read_text()
+    table.loc[3:9, "c1"] = np.nan
+    table.to_csv("gaps.csv", index=False)
+    assert pycupc.choose("d.csv").data.values.tobytes() == pycupc.choose("gaps.csv").data.values.tobytes()
+    for other in (mark, "?" if mark == "." else "."):  # in a column of words; and a second mark beside numbers
+        more = with_marks.assign(w=[other, "up", "down"] * 100) if other == mark else with_marks.copy()
+        more.loc[10, "c1"] = other
+        more.to_csv("d.csv", index=False)
+        assert run("run", "d.csv") == cli.DATA
+        error = capsys.readouterr().err
+        assert "--na" in error
+        assert "missing value" in error
 
 
 def test_numbers_that_may_mean_a_missing_value_are_named_in_any_table(tmp_path):

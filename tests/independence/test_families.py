@@ -68,18 +68,30 @@ CASES = {
         BOTH, {}, "mixed", "mixCItest", r"^1 of 5 columns hold words \(w\), so that the test of numbers and categories",
         [{"drop_non_numeric": True}, DISCRETE],
     ),
+    "both with gaps": (
+        gaps(BOTH), {}, "incomplete mixed", "mixCItwd", "^1 of 5 .*; values are missing in 5 of 5 columns, so",
+        [{"missing": "impute=20"}, {"missing": "drop-rows"}, {"drop_non_numeric": True}, DISCRETE],
+    ),
+    "both, named": (
+        gaps(BOTH), {"test": "mixed", "missing": "testwise"}, "incomplete mixed", "mixCItwd", "^test='mixed'; values",
+        [{"missing": "impute=20"}, {"missing": "drop-rows"}],
+    ),
+    "imputed both": (
+        gaps(BOTH), {"test": "mixed", "missing": "impute=2"}, "imputed mixed", "mixMItest",
+        r"2 imputations .* \(missing='impute=2', impute_seed=0\)$", [TESTWISE],
+    ),
     "latent": (
         BOTH, LATENT, "gaussian", "gaussCItest", "with words as the two classes of a variable$", [{"test": "mixed"}],
     ),
 }  # fmt: skip
 #: The choices of which a user is told.
-UNEXPECTED = {"codes", "gaps", "texts", "texts with gaps", "both", "latent"}
+UNEXPECTED = {"codes", "gaps", "texts", "texts with gaps", "both", "both with gaps", "latent"}
 
 
 @pytest.fixture(params=CASES)
 def case(request, tmp_path, monkeypatch):
     """The name of a case, and its table in d.csv, in the current folder."""
-    if request.param == "imputed":
+    if request.param.startswith("imputed"):
         pytest.importorskip("sklearn")
     monkeypatch.chdir(tmp_path)
     CASES[request.param][0].to_csv("d.csv", index=False)
@@ -170,7 +182,7 @@ REFUSED = {
     "no such df": (TEXTS, {"df": "mine"}, "df must be 'pcalg' or 'observed', got 'mine'"),
     "ranks of words": (BOTH, {"correlation": "kendall"}, "correlation='kendall' takes numbers, and the table holds wo"),
     "ranks with gaps": (gaps(NUMBERS), {"correlation": "kendall"}, "complete rows, .* a, b, c, d: missing='drop-rows'"),
-    "mixed with gaps": (gaps(BOTH), {}, "numbers and categories together needs complete rows, .*missing='drop-rows'$"),
+    "pairwise of both": (gaps(BOTH), {"missing": "pairwise"}, "takes numbers, and the table has .*missing='testwise'"),
     "pairwise categories": (gaps(TEXTS), {"missing": "pairwise"}, "takes numbers, and the table has categories"),
     "nearest": (TEXTS, {"nearest": True}, r"nearest=True goes with a test of correlations \(missing='pairwise'\)"),
     "words": (BOTH, {"test": "gaussian"}, "data must be numeric, but these columns are not: w"),

@@ -15,7 +15,7 @@ from pycupc import MixedImputation, MixedTable, cli, gaussMItest, mixCItest, mix
 from pycupc.independence.families import family_of
 from pycupc.independence.mixed.impute import imputed_mixed
 from pycupc.independence.mixed.mix_ci_test import levels_of
-from pycupc.independence.registry import Request
+from pycupc.independence.registry import FromR, Request, mixed_from_r
 
 RECORDED = recorded(GOLDEN_FOLDER / "mixed" / "micd.npz")
 
@@ -241,6 +241,15 @@ def test_stability_draws_the_same_rows_of_all_imputations():
     for data, test in ((table, mixCItwd), (imputed_mixed(table, 2, rounds=1), mixMItest)):
         found = pycupc.stability(data, indepTest=test, alpha=0.1, n_resamples=2, random_state=2)
         assert found.n_resamples == 2
+
+
+def test_NA_of_R_is_a_missing_value_like_any_other():
+    """It is a signalling NaN, after which NumPy's fmax and fmin forget the numbers before, towards the end of a row."""
+    values = np.tile(np.arange(150.0, 0.0, -1.0), (2, 1))
+    values.view(np.uint64)[:, 146:149] = 0x7FF00000000007A2
+    sent = FromR("mixCItwd", values.T, {}, ["a", "b"], {"texts": [None, None]})
+    assert np.fmax.reduce(mixed_from_r(sent).values).tolist() == [150.0, 150.0]
+    assert not mixed_from_r(sent).constant.any()
 
 
 def test_data_of_mixMItest_are_checked():

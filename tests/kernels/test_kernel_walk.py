@@ -57,6 +57,17 @@ def test_the_answer_is_that_of_the_cpu(engine, n, strength, alpha, levels):
         assert sum(level.n_careful for level in fit.levels) < 1e-3 * sum(fit.n_edgetests)
 
 
+@pytest.mark.parametrize("p", [2, 3, 4, 6])
+def test_kernels_of_later_levels_are_named_for_small_graphs(engine, monkeypatch, p):
+    asked = []
+    monkeypatch.setattr(engine.device.kernels, "missing", lambda wanted, rows: list(wanted))
+    monkeypatch.setattr(engine.device.kernels, "load_ahead", lambda wanted, rows: asked.extend(wanted))
+    C = 0.6 ** abs(np.subtract.outer(np.arange(p), np.arange(p)))
+    fit = pycupc.skeleton({"C": C, "n": 1000}, alpha=0.05, engine=engine)
+    assert len(fit.sparse_graph) == p - 1
+    assert ("schur/level1", "level1") in asked
+
+
 @pytest.mark.parametrize("restricted", [False, True])
 def test_states_between_levels(engine, restricted):
     rng, C = np.random.default_rng(0), np.corrcoef(observations(0, 18, 200, 0.5), rowvar=False)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from markov_classes import classes_on, cpdag_of, true_cpdag
 
 from pycupc import pc
-from pycupc.engines.cpu import gaussian_questions, threads
+from pycupc.engines.cpu import threads
 from pycupc.graph.sepset import FlatCells, SepSets
 from pycupc.graph.sparse import SparseGraph
 from pycupc.independence.gaussian.gauss_ci_test import gaussCItest
@@ -283,7 +283,6 @@ def test_walk_does_not_depend_on_tasks_or_threads(monkeypatch):
     skeleton |= skeleton.T
     want = check_dense(skeleton, Cells({}), C, 60, 0.2, maj_rule=True, n_threads=1)
     assert len(want.decisions) > 30
-    monkeypatch.setattr(gaussian_questions, "TASK_TESTS", 64)
     monkeypatch.setattr(threads, "INLINE_TESTS", 1)
     got = check_dense(skeleton, Cells({}), C, 60, 0.2, maj_rule=True, n_threads=3)
     assert got.decisions == want.decisions

@@ -16,7 +16,8 @@ from pycupc.engines.cpu.check import check_answers, check_level
 from pycupc.engines.cpu.cost_from_sample import sample
 from pycupc.engines.cpu.gaussian import GaussianTests, Reading
 from pycupc.engines.cpu.gaussian_questions import walk_entries
-from pycupc.engines.cpu.graph import ANSWERED, FINISHED, OPEN, Findings, Graph
+from pycupc.engines.cpu.graph import ANSWERED, FINISHED, OPEN, Findings, Graph, Targets
+from pycupc.engines.cpu.level_pieces import Tested, pieces_of, test_elsewhere
 from pycupc.engines.cpu.pruning.largest_p_values import PrunedTests
 from pycupc.engines.cpu.pruning.plan import PruningMode
 from pycupc.engines.cpu.setwise_levels import SetwiseTests
@@ -29,6 +30,7 @@ from pycupc.engines.protocol import (
     Answers,
     CountHook,
     Counts,
+    Elsewhere,
     Engine,
     EngineError,
     Finished,
@@ -112,11 +114,6 @@ class CpuEngine(Engine):
         test = self._test
         if compares_r(test):
             data, reading = test.data, self._reading(test)
-            if self._division.executor is not None and reading == "dense":
-                raise EngineError(
-                    "executor= needs data of which level 0 does not compute all correlations: from "
-                    f"{SIEVE_FROM:,} variables on, or with engine_options={{'correlations': 'rows'}}"
-                )
             if reading == "dense":
                 data.check(level0.inspect(data.C, self.threads), names)
             self._tests: GaussianTests | SetwiseTests = GaussianTests(
@@ -234,8 +231,7 @@ class CpuEngine(Engine):
             targets = graph.targets(level, side_b, findings, self.threads)
             if kept is not None:
                 targets = graph.targets_at(targets.chosen & (findings.done == OPEN))
-            for work, tests in self._tests.rounds(graph, targets, level, cutoff, findings):
-                n_careful += threads.run(work, self.threads, tests, progress)
+            n_careful += self._test_side(graph, targets, level, cutoff, findings, progress)
         separated, stays, more = graph.settle(level, findings, self.threads)
         made = separated.n_tests, 0
         if self._gaussian:
@@ -246,6 +242,50 @@ class CpuEngine(Engine):
         self._refuse_beyond(free, lists + KEPT_BYTES * len(stays), level, degrees)
         self._graph = graph.restricted(stays, self._tests.z(graph.smallest(findings, stays), level))
         return LevelResult(level, *separated, len(separated.x), n_careful, more, *made)
+
+    def _test_side(
+        self, graph: Graph, targets: Targets, level: int, cutoff: float, findings: Findings,
+        progress: threads.Progress | None,
+    ) -> int:  # fmt: skip
+        """Test the targets of a side, here or elsewhere; returns the number of doubtful tests."""
+        n_careful, elsewhere = 0, self._division.elsewhere
+        if elsewhere is not None:
+            seconds = self._tests.seconds(graph, targets, level)
+            pieces = pieces_of(targets, seconds, graph.rows(), self.threads, elsewhere.n_workers)
+            if len(pieces) > 1:
+                return self._test_elsewhere(elsewhere, graph, pieces, level, findings, progress)
+        for work, tests in self._tests.rounds(graph, targets, level, cutoff, findings):
+            n_careful += threads.run(work, self.threads, tests, progress)
+        return n_careful
+
+    def _test_elsewhere(
+        self, elsewhere: Elsewhere, graph: Graph, pieces: list[NDArray[np.int64]], level: int, findings: Findings,
+        progress: threads.Progress | None,
+    ) -> int:  # fmt: skip
+        """`_test_side` by workers."""
+        n_careful = 0
+
+        def take(tested: Tested, tests: int) -> None:
+            nonlocal n_careful
+            n_careful += tested.n_careful
+            self._tests.count_pruned(tested.made, tested.bounds)
+            if progress is not None:
+                progress.tests += tests
+                progress.report(progress.tests)
+
+        test_elsewhere(elsewhere, graph, level, pieces, findings, take)
+        return n_careful
+
+    def test_entries(
+        self, graph: Graph, entries: NDArray[np.int64], level: int, findings: Findings
+    ) -> tuple[int, int, int]:
+        """Test these entries of a graph, as a worker; returns the numbers of doubtful tests, tests and bounds.
+
+        The last two are of pruned sides, as for `GaussianTests.take_counts`.
+        """
+        targets, cutoff = graph.targets_at(entries), self._test.cutoff(level)
+        n_careful = self._test_side(graph, targets, level, cutoff, findings, None)
+        return n_careful, *self._tests.take_counts()
 
     def _level_progress(self, level: int, degrees: NDArray[np.int64], findings: Findings) -> threads.Progress | None:
         hook, kept = self._progress, self._division.kept

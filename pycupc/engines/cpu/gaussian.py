@@ -19,7 +19,7 @@ from pycupc.engines.cpu.plain_walk import PlainWalk
 from pycupc.engines.cpu.pruning.delta import Proofs
 from pycupc.engines.cpu.pruning.largest_p_values import PrunedTests, SmallestZ
 from pycupc.engines.cpu.pruning.plan import Pruning, PruningMode, Way
-from pycupc.engines.cpu.pruning.pruned_sides import PrunedSide, load, pruned_side
+from pycupc.engines.cpu.pruning.pruned_sides import load, pruned_side
 from pycupc.engines.cpu.submatrices import ColumnSource, CorrelationSource, MatrixSource, canonical_of
 from pycupc.engines.cpu.threads import DOUBTFUL, State, Task, Work
 from pycupc.engines.cpu.tuning import (
@@ -64,9 +64,9 @@ class GaussianTests:
             MatrixSource(correlations.dense()) if dense else ColumnSource(correlations.columns())
         )
         self._pruning = Pruning(self._source, pruning, n_threads)
-        self._pruned_sides: list[PrunedSide] = []  # of the level that is running
+        self._made = self._bounds = 0  # numbers of tests that pruned sides of the level made, and of bounds
         self._pruned_levels: list[PrunedTests] = []
-        self._proofs: Proofs | None = None  # of the graph of the level that is running
+        self._proofs: tuple[Graph, Proofs] | None = None  # of the graph of the level that is running
 
     @property
     def columns(self) -> Columns | None:
@@ -91,9 +91,9 @@ class GaussianTests:
 
     def _proofs_of(self, graph: Graph) -> Proofs:
         """The proofs about the rows of a graph, which both sides of a level share."""
-        if self._proofs is None:
-            self._proofs = Proofs.of(graph)
-        return self._proofs
+        if self._proofs is None or self._proofs[0] is not graph:
+            self._proofs = graph, Proofs.of(graph)
+        return self._proofs[1]
 
     def resume(self, levels: list[PrunedTests], graph: Graph) -> None:
         """Go on with `graph`, after levels of which some are pruned."""
@@ -167,11 +167,24 @@ class GaussianTests:
             pruned = pruned_side(way, self._source, graph, targets, side, findings, self._proofs_of(graph))
             yield pruned, subsets.level_tests(graph.degrees, targets.per_row, level)
             pruned.settle()
-            self._pruned_sides.append(pruned)
+            self.count_pruned(pruned.made, pruned.bounds)
             left &= ~some | pruned.left
             if not pruned.pays():
                 break
         return left
+
+    def seconds(self, graph: Graph, targets: Targets, level: int) -> Floats:
+        """Estimated seconds of one thread for the targets of each row, float64 (p,)."""
+        return self._pruning.seconds(graph, targets, level)
+
+    def count_pruned(self, made: int, bounds: int) -> None:
+        """Count tests that pruned sides have made, and bounds."""
+        self._made, self._bounds = self._made + made, self._bounds + bounds
+
+    def take_counts(self) -> tuple[int, int]:
+        """The numbers of `count_pruned`, which begin at 0 again."""
+        counts, self._made, self._bounds = (self._made, self._bounds), 0, 0
+        return counts
 
     def complete(
         self, graph: Graph, level: int, cutoff: float, findings: Findings, separated: Separated
@@ -182,16 +195,15 @@ class GaussianTests:
         if len(missing):
             tests = separated.x[missing], separated.y[missing], separated.S[missing]
             separated.r[missing] = canonical_of(self._source, *tests, self._n_threads)
-        pruned = findings.done == ANSWERED
-        if not self._pruned_sides and not pruned.any():
+        pruned, (made_so_far, bounds) = findings.done == ANSWERED, self.take_counts()
+        if not (made_so_far or bounds or pruned.any()):
             return separated.n_tests, 0
         found = findings.rank >= 0
         in_vain = np.bincount(graph.rows()[pruned & ~found], minlength=len(graph.offsets) - 1)
-        made = separated.n_tests + sum(side.made for side in self._pruned_sides)
+        made = separated.n_tests + made_so_far
         made -= findings.n_tests(np.flatnonzero(pruned & found)) + subsets.level_tests(graph.degrees, in_vain, level)
-        bounds = sum(side.bounds for side in self._pruned_sides)
         self._pruned_levels.append(PrunedTests(level, Cutoff.around(cutoff), graph, pruned))
-        self._pruned_sides, self._proofs = [], None
+        self._proofs = None
         return made, bounds
 
     def unfinished_z(self, x: Ints, y: Ints, z: Floats) -> SmallestZ | None:

@@ -25,8 +25,7 @@ passes; its r is NaN, which counts as independent.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Executor
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import NamedTuple
 
@@ -38,7 +37,6 @@ from pycupc.engines.cpu.tuning import PART_NUMBERS, SIEVE_DEPTH, SIEVE_TILE, SIE
 from pycupc.engines.protocol import UNDIVIDED, Division, EngineError, Floats, Ints, Pairs
 from pycupc.independence.gaussian import fisher_z
 from pycupc.independence.gaussian.centred_columns import Columns
-from pycupc.system.executors import ItemFailed, Workers
 from pycupc.system.machine import free_memory, in_threads, single_products
 from pycupc.system.progress import CountHook
 
@@ -190,13 +188,17 @@ class Sieve:
             if progress is not None:
                 progress(done + tiles, total)
 
-        executor = self._division.executor
+        elsewhere = self._division.elsewhere
         make = partial(find_in_part, search, room=self._room, n_threads=n_threads, count=count)
         parts: Iterable[tuple[int, Found]] = (
             (number, make(unit[i : i + side], unit[j : j + side], (i, j))) for number, (i, j) in left.items()
         )
-        if executor is not None:
-            parts = _elsewhere(executor, search, unit, left, side, self._room)
+        if elsewhere is not None:  # a worker needs a part of the columns: each item has its own
+            items = (
+                (number, (search, unit[i : i + side], unit[j : j + side], (i, j), self._room))
+                for number, (i, j) in left.items()
+            )
+            parts = elsewhere.results(find_in_part, items, len(left), "parts of level 0")
         for number, found in parts:
             gathered.add(found)
             if kept is not None:
@@ -253,21 +255,3 @@ def _starts(stop: int, step: int = 0) -> range:
 def _n_tiles(at: tuple[int, int], side: int, p: int) -> int:
     rows, columns = (-(-min(side, p - v) // SIEVE_TILE) for v in at)
     return rows * (rows + 1) // 2 if at[0] == at[1] else rows * columns
-
-
-def _elsewhere(
-    executor: Executor, search: Search, unit: Singles, parts: dict[int, tuple[int, int]], side: int, room: int
-) -> Iterator[tuple[int, Found]]:
-    """The parts as the workers of an executor finish them. Each task has its columns: a worker needs a part of them."""
-    items = (
-        (number, (search, unit[i : i + side], unit[j : j + side], (i, j), room)) for number, (i, j) in parts.items()
-    )
-    done = 0
-    try:
-        for done, found in enumerate(Workers(executor).results(find_in_part, items), start=1):  # noqa: B007
-            yield found
-    except ItemFailed as failed:
-        error = failed.__cause__
-        raise EngineError(
-            f"executor failed with {done} of {len(parts)} parts of level 0 done ({type(error).__name__}: {error})"
-        ) from error

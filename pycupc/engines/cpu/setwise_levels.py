@@ -118,6 +118,19 @@ class SetwiseTests:
         total = 0 if self._test.at_once else self._work(int(subsets.level_tests(degrees, targets.per_row, level)))
         yield drawing(task(slice(*ends)) for ends in pairwise(cuts)), total
 
+    def seconds(self, graph: Graph, targets: Targets, level: int) -> Floats:
+        """Estimated seconds of one thread for the targets of each row, float64 (p,)."""
+        sets = subsets.by_degree(lambda d: subsets.about(d - 1, level), graph.degrees)
+        seconds: Floats = targets.per_row * sets * self._test.seconds
+        return seconds
+
+    def count_pruned(self, made: int, bounds: int) -> None:
+        """As `GaussianTests.count_pruned`: there are none."""
+
+    def take_counts(self) -> tuple[int, int]:
+        """As `GaussianTests.take_counts`."""
+        return 0, 0
+
     def _ask(self, questions: Questions, progress: CountHook) -> tuple[Indices, Floats, Floats]:
         """Rank, p and minus the largest p of these pairs, as `Findings`."""
         answers = first_separating(self._test, questions, 1, progress)

@@ -28,6 +28,15 @@ GATHER_SHARE = 20
 #: Entries of the neighbour lists that a task goes through where a level is set up or settled: about a millisecond.
 PART_ENTRIES = 1 << 17
 
+# -- workers of an executor -------------------------------------------------------------------------------------------
+
+#: Seconds of a piece of a level that a worker tests, estimated, with all threads: a side of less than two pieces is
+#: tested at home, as sending the graph and the findings of 200,000 entries takes some milliseconds.
+PIECE_SECONDS = 0.01
+#: Pieces for each worker at most, so that workers of different speed end together; and the number of workers that is
+#: assumed before any has replied.
+PIECES_PER_WORKER, WORKERS_AT_FIRST = 4, 4
+
 # -- levels 0 and 1 ---------------------------------------------------------------------------------------------------
 
 #: Rows and columns of a tile in the inspection of C: a tile and its mirror image fit the cache of a core together.

@@ -173,7 +173,7 @@ class GpuEngine(AnsweringOnCpu):
         if not wanted:
             return
         for later in range(max(level + 1, 2), level + LEVELS_AHEAD + 1):
-            if later <= self._m_max:
+            if later <= self._m_max and later < self._started().outlook.widest:
                 kernels.load_ahead(self._kernels(later), rows)
         with self._session():
             kernels.load(wanted, rows, f"compiling for level {level}, once per machine")

@@ -137,12 +137,13 @@ class Kernels:
     def load_ahead(self, wanted: Iterable[KernelName], rows: bool) -> None:
         """Begin to load kernels that are likely to be needed soon, each in a thread of its own, and return.
 
-        Whoever needs one of them waits for its thread, and reports its failure.
+        Whoever needs one of them waits for its thread, and reports its failure. The end of the program waits as well:
+        the compiler must not run while its library is taken down.
         """
         for kernel in self.missing(wanted, rows):
             if (key := _key(*kernel, rows)) not in self._locks:
                 with contextlib.suppress(NoThreadError):  # then it is loaded when it is needed
-                    start(threading.Thread(target=self._try, args=(key,), daemon=True))
+                    start(threading.Thread(target=self._try, args=(key,)))
 
     def _try(self, key: _Key) -> None:
         with contextlib.suppress(Exception):  # raised again where the kernel is needed

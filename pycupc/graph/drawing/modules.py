@@ -20,8 +20,10 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]
 
-#: Fewest variables of a picture that shows modules, and of a component that is divided into them.
-FROM, LEAST = 600, 100
+#: Fewest and most variables of a picture that shows modules, and fewest of a component that is divided into them.
+FROM, MOST, LEAST = 600, 3_000, 100
+#: How often all variables are moved before modules are.
+PASSES = 12
 #: Smallest modularity of a division that is shown.
 CLEAR = 0.4
 
@@ -30,7 +32,7 @@ def modules_of(graph: SparseGraph) -> Numbers | None:
     """The module of each variable, int64 (p,), -1 in components without modules; None of a picture without any."""
     from scipy.sparse.csgraph import connected_components
 
-    if graph.p < FROM:
+    if not FROM <= graph.p <= MOST:
         return None
     pattern, found, count = graph.adjacency(), np.full(graph.p, -1, dtype=np.int64), 0
     _, component = connected_components(pattern, directed=False)
@@ -72,8 +74,8 @@ def _moved(weight: list[dict[int, float]]) -> tuple[Numbers, bool]:
     """The module of each node after moving one after the other, and whether any has moved."""
     degree = [sum(near.values()) for near in weight]
     total, module, size = sum(degree), list(range(len(weight))), degree.copy()
-    any_moved, moved = False, True
-    while moved:
+    any_moved = False
+    for _ in range(PASSES):
         moved = False
         for v, near in enumerate(weight):
             own, links = module[v], {module[v]: 0.0}
@@ -89,6 +91,8 @@ def _moved(weight: list[dict[int, float]]) -> tuple[Numbers, bool]:
             module[v] = best
             moved |= best != own
         any_moved |= moved
+        if not moved:
+            break
     return np.unique(module, return_inverse=True)[1].ravel().astype(np.int64), any_moved
 
 

@@ -168,7 +168,7 @@ def _latent(content: Content, mixed: MixedTable, wishes: Wishes) -> Choice:
 _NUMBERS: dict[str, Any] = {"numbers": True, "linear": True}
 _MATRIX: dict[str, Any] = {**_NUMBERS, "rows": False}
 _KINDS = (
-    Kind("numbers", "x", "x", "--test gaussian", executor=True, **_NUMBERS),
+    Kind("numbers", "x", "x", "--test gaussian", **_NUMBERS),
     Kind("correlations and n", '{"C": C, "n": n}', "list(C = C, n = n)", "--correlation n", **_MATRIX),
     Kind("ranks", 'x, correlation="spearman"', "", "--correlation spearman", **_NUMBERS),
     Kind("ranks, Kendall", 'x, correlation="kendall"', "", "--correlation kendall", **_NUMBERS),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pycupc.data.content import Content
 from pycupc.data.names import listed_at
 from pycupc.data.table import Table
+from pycupc.independence.base import Indices
 from pycupc.independence.choice import Choice, Wishes, wish
 from pycupc.independence.kernel.kci import KCI, KernelData
 from pycupc.independence.kernel.test import KernelTest
@@ -33,9 +34,20 @@ def _make(request: Request) -> KernelTest:
     return test
 
 
+class _Rows(TableRows):
+    """The rows as `KernelData`, which stand for the test."""
+
+    def whole(self) -> KernelData:
+        return KernelData(self.table)
+
+    def take(self, rows: Indices) -> tuple[KernelData, Indices, int]:
+        table, constant, copies = super().take(rows)
+        return KernelData(table), constant, copies
+
+
 def _observations(request: Request) -> Observations:
     data = request.suffStat
-    return TableRows(data.table if isinstance(data, KernelData) else checked_table(data, request.labels))
+    return _Rows(data.table if isinstance(data, KernelData) else checked_table(data, request.labels))
 
 
 def _identity(test: KernelTest) -> Identity:

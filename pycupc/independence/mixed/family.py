@@ -20,6 +20,10 @@ from pycupc.system.localised_message import Message, Words
 _FLEXIBLE = (flexCItest, flexCItwd, flexMItest)
 
 
+#: Arguments of `pycupc.choose` that choose another test of a table that holds words.
+_OTHERS: tuple[dict[str, Any], ...] = ({"drop_non_numeric": True}, {"test": "discrete"})
+
+
 def _how(request: Request) -> dict[str, Any]:
     flexible = request.function in _FLEXIBLE
     return {"NAdelete": request.NAdelete, "quirks": request.quirks, "flexible": flexible}
@@ -53,7 +57,7 @@ def _choice(content: Content, wishes: Wishes) -> Choice | None:
     if not content.found:
         return chosen(Message("{this}", this=this))
     reason = _of_both(content, "{found}, so that the test of numbers and categories together runs ({this})", this)
-    return chosen(reason, ({"drop_non_numeric": True}, {"test": "discrete"}), unexpected=True)
+    return chosen(reason, _OTHERS, unexpected=True)
 
 
 def _of_both(content: Content, text: str, this: Words, **facts: Any) -> Message:
@@ -88,7 +92,7 @@ def _gapped_choice(content: Content, wishes: Wishes) -> Choice | None:
     text = "each test takes the rows that are complete in its variables ({this}); others: {others}"
     reason = _with_gaps(content, text, this, others=others)
     unexpected = bool(content.found) or wishes.missing == "auto"
-    alternatives = tuple({"missing": way} for way in ways)
+    alternatives = (*({"missing": way} for way in ways), *(_OTHERS if content.found else ()))
     return Choice(GAPPED.name, mixCItwd, data, content, reason, alternatives, unexpected, reads=("quirks",))
 
 
@@ -100,7 +104,7 @@ def _imputed_choice(content: Content, wishes: Wishes) -> Choice | None:
 
     this = Words(f"missing='impute={M}', impute_seed={seed}", in_shell=f"--missing impute={M} --impute-seed {seed}")
     reason = _with_gaps(content, "{M} imputations by chained equations are tested together ({this})", this, M=M)
-    data, others = imputed_mixed(table, M, seed), ({"missing": "testwise"},)
+    data, others = imputed_mixed(table, M, seed), ({"missing": "testwise"}, *(_OTHERS if content.found else ()))
     return Choice(
         IMPUTED.name, mixMItest, data, content, reason, others, unexpected=bool(content.found), reads=("quirks",)
     )

@@ -23,6 +23,14 @@ class Columns(NamedTuple):
     levels: Indices
 
 
+class Numbers(NamedTuple):
+    """The columns in pickles of tests of 0.2.0, which do without them."""
+
+    values: Floats
+    codes: Indices
+    levels: Indices
+
+
 class _Work(NamedTuple):
     """Work space, k = l + 2 being the most variables, d the numbers among them."""
 

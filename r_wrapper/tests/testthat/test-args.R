@@ -8,8 +8,8 @@ lopsided[1, 2] <- TRUE
 test_that("the arguments are pcalg's, in its order and with its defaults, then ours", {
   skip_if_not_installed("pcalg", "2.7")
   both <- c("engine", "progress", "sepset", "quirks", "pMax", "checkpoint")
-  of_tpc <- c("tiers", "context.all", "context.tier", "forbEdges")
-  for (pair in list(list(cu_pc, pcalg::pc, both), list(cu_skeleton, pcalg::skeleton, c(both, of_tpc)))) {
+  skeleton <- c(both, "tiers", "context.all", "context.tier", "forbEdges", "cluster")
+  for (pair in list(list(cu_pc, pcalg::pc, c(both, "cluster")), list(cu_skeleton, pcalg::skeleton, skeleton))) {
     theirs <- formals(pair[[2]])
     expect_identical(as.list(formals(pair[[1]]))[seq_along(theirs)], as.list(theirs))
     ours <- names(formals(pair[[1]]))[-seq_along(theirs)]

@@ -52,6 +52,28 @@ test_that("numbers and factors together: mixCItest by name", {
   expect_error(cu_pc(cbind(both, s = letters[1:4]), "mixCItest"), "numbers and factors; .* makes one of \"s\"")
 })
 
+test_that("numbers and factors with gaps, or imputed, by name", {
+  skip_if_no_pcalg()
+  both <- data.frame(x, gear = factor(datasets::mtcars$gear), am = factor(datasets::mtcars$am))
+  same <- core(cu_pc(both, "mixCItest", 0.1))
+  for (test in c("mixCItwd", "flexCItest")) expect_identical(core(cu_pc(both, test, 0.1)), same)
+  expect_identical(core(cu_pc(list(dat = both), "flexCItest", 0.1, labels = names(both))), same)
+  for (test in c("mixMItest", "flexMItest")) {
+    expect_identical(core(cu_pc(rep(list(both), 3), test, 0.1, labels = names(both))), same)
+  }
+  expect_identical(core(cu_pc(list(datlist = rep(list(both), 2)), "flexMItest", 0.1, labels = names(both))), same)
+  both$wt[3:8] <- NA
+  both$am[9] <- NA
+  for (test in c("mixCItwd", "flexCItwd")) expect_gt(sum(suppressWarnings(cu_pc(both, test, 0.1))@n.edgetests), 21)
+  expect_gt(nrow(cu_stability(both, n_resamples = 2, indepTest = "mixCItwd", seed = 1)$pairs), 0)
+  way <- "complete and finite for mixCItest; it is not in \"wt\", \"am\"; .*, or take \"mixCItwd\""
+  expect_error(cu_pc(both, "mixCItest"), way)
+  both$mpg[1] <- Inf
+  expect_error(cu_pc(both, "mixCItwd"), "must be finite; it is not in \"mpg\"")
+  expect_error(cu_pc(list(both, both[-1]), "mixMItest", 0.1, p = 7), "the same rows and the same columns")
+  expect_error(cu_pc(both, "mixMItest", 0.1, p = 7), "a list of M data frames of numbers and factors")
+})
+
 test_that("n may be a matrix, the mean of which over the pairs of a test counts", {
   skip_if_no_pcalg()
   n <- matrix(32, 5, 5)
@@ -175,7 +197,7 @@ test_that("a data frame without a test gets the one that fits, said once", {
   expect_identical(found[same], cu_plain("pc", numbers, "gaussCItest", 0.1)[same])
   expect_error(cu_plain("pc", texts, "gaussCItest"), "must be numeric for gaussCItest")
   both$mpg[1] <- NA
-  expect_error(cu_plain("pc", both), "values are missing in mpg, and the test of numbers and categories .*na.omit")
+  expect_message(suppressWarnings(cu_plain("pc", both)), "in 1 of 6 columns, .*indepTest = \"mixCItwd\".*or na.omit")
   numbers$made <- Sys.Date()
   expect_error(cu_plain("pc", numbers), "must be numeric for gaussCItest, and is not in \"made\"")
 })

@@ -133,6 +133,15 @@ test_that("a graph that is no CPDAG has a note, and no message", {
   expect_identical(cu_plain("pc", NULL, own(list("13" = 2L)), alpha = 0.5, p = 3)$note, "")
 })
 
+test_that("processes share the work, to the same answer", {
+  skip_if_no_python()
+  skip_on_cran()
+  S <- small_problem(p = 15, n = 200)
+  home <- cu_plain("pc", S, alpha = 0.1, p = 15)
+  expect_identical(cu_plain("pc", S, alpha = 0.1, p = 15, cluster = 2)$sepset, home$sepset)
+  expect_error(cu_plain("pc", S, alpha = 0.1, p = 15, cluster = 0.5), "cluster must be .* a number of processes")
+})
+
 test_that("a checkpoint is gone on from, and refused for other arguments", {
   skip_if_no_pcalg()
   set.seed(3)

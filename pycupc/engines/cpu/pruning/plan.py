@@ -7,6 +7,7 @@ test where rows are walked with bounds.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal
 
 import numpy as np
@@ -30,6 +31,16 @@ WAYS: tuple[Way, ...] = ("walk", "search")
 LEAST_EIGENVALUE = 1e-4
 #: The ways whose code this process has loaded.
 _loaded: set[Way] = set()
+
+
+def loaded() -> frozenset[Way]:
+    """The ways whose code this process has loaded."""
+    return frozenset(_loaded)
+
+
+def count_as_loaded(ways: Iterable[Way]) -> None:
+    """Decide here as a process does that has loaded these ways: it has found that loading them pays."""
+    _loaded.update(ways)
 
 
 def rows_of_way(way: Way, degrees: NDArray[np.int64], level: int) -> Mask:
@@ -61,6 +72,15 @@ def pair_seconds(degrees: NDArray[np.int64], level: int) -> Floats:
     return seconds
 
 
+def _pruned_seconds(way: Way, degrees: NDArray[np.int64], targets: NDArray[np.int64], walk: Floats) -> Floats:
+    """Estimated seconds of rows that go this way, whose walk would take `walk` seconds."""
+    if way == "walk":
+        return tuning.WALK_SHARE * walk
+    per_pair = tuning.PAIR_SECONDS + tuning.PAIR_SECONDS_PER_SQUARE * degrees.astype(np.float64) ** 2
+    seconds: Floats = tuning.ROW_SECONDS + per_pair * targets
+    return seconds
+
+
 class Pruning:
     """Pruning for one problem; `mode` is a bool, "always" or "checked"."""
 
@@ -77,15 +97,24 @@ class Pruning:
         if not rows.any():
             return rows
         walk = walk_seconds(degrees, per_row, level)
-        per_pair = tuning.PAIR_SECONDS + tuning.PAIR_SECONDS_PER_SQUARE * degrees.astype(np.float64) ** 2
-        searches = tuning.ROW_SECONDS + per_pair * per_row
-        saved = walk - (tuning.WALK_SHARE * walk if way == "walk" else searches)
+        saved = walk - _pruned_seconds(way, degrees, per_row, walk)
         if self._by_cost:
             rows &= saved > 0
             if float(saved[rows].sum()) < (tuning.WORTH if way in _loaded else tuning.WORTH_LOADING):
                 return np.zeros_like(rows)
         _loaded.add(way)
         return self.sound(graph, rows) if way == "walk" else rows
+
+    def seconds(self, graph: Graph, targets: Targets, level: int) -> Floats:
+        """Estimated seconds of one thread for the targets of each row, float64 (p,)."""
+        degrees, per_row = graph.degrees, targets.per_row
+        seconds = walk_seconds(degrees, per_row, level) * (per_row > 0)
+        if self.mode:
+            for way in WAYS:
+                rows = (per_row > 0) & _may_go(way, degrees, level)
+                pruned = _pruned_seconds(way, degrees, per_row, seconds)
+                seconds = np.where(rows, np.minimum(seconds, pruned), seconds)
+        return seconds
 
     def on_trial(self, graph: Graph, chosen: Mask, level: int, way: Way) -> Mask:
         """The targets that are searched before the others, to see whether that pays, bool (E,); all if it must."""

@@ -1,0 +1,150 @@
+"""Columns of text: how many cells are numbers, words or marks of missing values, and which columns are no variables."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+from pycupc.data.names import DataError, listed
+from pycupc.data.text_layout import NUMBER, has_unit, is_mark, like_a_number, option
+from pycupc.system.localised_message import Words
+
+#: From this number of different texts on, they are names or free text if they have fewer than two rows each. No test of
+#: them is made then, however many rows there are: a test needs 5 or 10 for each degree of freedom.
+MANY_TEXTS = 10
+#: Mean length from which on different texts, most of several words, are free text rather than names.
+LONG = 25
+_DATE = re.compile(
+    r"(\d{4})([-/.])(\d{1,2})\2(\d{1,2})(?:[T ](\d{1,2}):(\d{2})(?::(\d{2})(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?",
+    re.ASCII,
+)
+#: Day and month, in either order, before the year.
+_YEAR_LAST = re.compile(r"(\d{1,2})([-/.])(\d{1,2})\2(\d{4}|\d\d)", re.ASCII)
+
+
+@dataclass
+class TextColumn:
+    """The cells of a column: numbers, words, and numbers that are written in another form."""
+
+    numbers: int = 0
+    words: int = 0
+    other_forms: int = 0
+    marks: dict[str, int] = field(default_factory=dict)  # of missing values, perhaps; they count as words, too
+    texts: dict[str, None] = field(default_factory=dict)  # different ones that are no plain numbers, as they come
+    last: str = ""
+    comes_again: bool = False  # whether a text comes again after another
+
+    @classmethod
+    def of(cls, cells: Iterable[Any]) -> TextColumn:
+        """A column of any values; None and NaN are missing."""
+        column = cls()
+        for cell in cells:
+            if cell is None or cell != cell or str(cell) in ("<NA>", "NaT"):
+                continue
+            if isinstance(cell, int | float) or NUMBER.fullmatch(str(cell)):
+                column.numbers += 1
+            else:
+                column.add(str(cell))
+        return column
+
+    def add(self, cell: str) -> None:
+        """Count a cell that is neither a plain number nor empty."""
+        other = like_a_number(cell)
+        self.other_forms += other
+        self.words += not other
+        if is_mark(cell):
+            self.marks[cell] = self.marks.get(cell, 0) + 1
+        self.comes_again |= cell != self.last and cell in self.texts
+        self.texts[cell], self.last = None, cell
+
+    @property
+    def only_marks(self) -> bool:
+        """Whether all cells but numbers may be marks of missing values."""
+        return self.numbers > 0 and sum(self.marks.values()) == self.words + self.other_forms
+
+    def __str__(self) -> str:
+        others = self.words + self.other_forms
+        return f" ({others:,} of {others + self.numbers:,} cells)" if self.numbers else ""
+
+    def no_variable(self) -> str:
+        """What the texts are in a clause, if they are no variable: names of rows, free text, dates in order; else "".
+
+        Words that are few for the number of rows may be categories, and numbers with a unit are numbers.
+        """
+        k, n = len(self.texts), self.words + self.other_forms + self.numbers
+        if k <= MANY_TEXTS:
+            return ""
+        if not self.numbers and not self.comes_again and are_dates_in_order(self.texts):
+            return "holds dates in order"
+        different = f"{k:,} different texts in {n:,} rows"
+        if 2 * k <= n or 2 * self.words <= n or self.other_forms or all(map(has_unit, self.texts)):
+            return ""
+        several_words = sum(len(text.split()) > 2 for text in self.texts)
+        if 2 * several_words > k and sum(map(len, self.texts)) >= LONG * k:
+            return f"holds free text ({different})"
+        return f"{'names the rows' if k == n else 'holds names'} ({different})"
+
+
+class NotNumbersError(DataError):
+    """A table of numbers has columns of text, `columns` by name."""
+
+    def __init__(self, text: str, columns: Mapping[str, TextColumn]) -> None:
+        super().__init__(text)
+        self.columns = columns
+
+
+def are_dates_in_order(texts: Iterable[str]) -> bool:
+    """Whether texts are dates, maybe with a time, that rise or fall throughout."""
+    cells = list(texts)
+    if all(found := [_DATE.fullmatch(cell) for cell in cells]):
+        parts = [one.group(1, 3, 4, 5, 6, 7) for one in found if one]
+        readings = [[tuple(int(part or 0) for part in one) for one in parts]]
+    elif all(found := [_YEAR_LAST.fullmatch(cell) for cell in cells]):
+        days = [tuple(map(int, one.group(1, 3, 4))) for one in found if one]
+        readings = [[(y, b, a) for a, b, y in days], [(y, a, b) for a, b, y in days]]
+        readings = [one for one in readings if max(month for _, month, _ in one) <= 12]
+    else:
+        return False
+    return any(all(a <= b for a, b in pairwise(some)) or all(a >= b for a, b in pairwise(some)) for some in readings)
+
+
+def no_variables(columns: Mapping[str, TextColumn], keep: Sequence[str]) -> dict[str, str]:
+    """The columns that are no variables but those to `keep`, each with what it is."""
+    return {name: why for name, kind in columns.items() if name not in keep and (why := kind.no_variable())}
+
+
+def marks_of_missing(columns: Mapping[str, TextColumn]) -> dict[str, str]:
+    """The columns of numbers whose only text is one mark of signs, as `.` or `?`, and the mark.
+
+    None if one of these marks is in another column of text, too, where it may mean a category.
+    """
+    texts = {name: dict.fromkeys(text.strip() for text in kind.texts) for name, kind in columns.items()}
+    found = {
+        name: next(iter(texts[name])) for name, kind in columns.items() if kind.only_marks and len(texts[name]) == 1
+    }
+    others = {text for name in columns.keys() - found.keys() for text in texts[name]}
+    return {} if others.intersection(found.values()) else found
+
+
+def mixed(text: Mapping[str, TextColumn], numbers: Sequence[str]) -> str:
+    """The sentences about a table with columns of text, and the ways out."""
+    names, most = list(text), 50
+    shown = listed([f"{name}{kind}" for name, kind in text.items()], most=most)
+    all_numbers = f"; only numbers: {listed(numbers, most=most)}" if numbers else ""
+    out = f" {len(text)} of {len(text) + len(numbers)} columns hold other cells than numbers: {shown}{all_numbers}."
+    if marked := [name for name, kind in text.items() if kind.only_marks]:
+        marks = list(dict.fromkeys(mark for name in marked for mark in text[name].marks))
+        out += f" Beside numbers {listed(marked)} holds only {listed(list(map(repr, marks)))}; if that means a missing "
+        out += f"value: {option('na', marks)}."
+    if numbers:
+        only = option("only", list(numbers[:3]))
+        out += f" Leave the first out ({option('drop_non_numeric', value=True)}), or choose columns ("
+        out += f"{option('drop', names[:3])}, {only})."
+    if any(kind.words and not kind.only_marks for kind in text.values()):
+        discrete = Words("pc(DiscreteSuffStat.from_data(path or table), disCItest)", in_shell="--test discrete")
+        mixed = Words("pc(MixedTable.of(path or table), mixCItest)", in_shell="--test mixed")
+        out += f" Words and measurements together: {mixed}. Every value a category: {discrete}"
+    return out

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any, get_args
 
@@ -52,6 +53,7 @@ def _of_correlations(X: NDArray[Any], rng: np.random.Generator) -> Runs:
     from pycupc.engines.cpu.pruning.plan import Way
     from pycupc.engines.cpu.pruning.pruned_sides import load
     from pycupc.engines.cpu.submatrices import MatrixSource, canonical_of
+    from pycupc.independence.gaussian.fisher_z import z_to_p
     from pycupc.independence.gaussian.gauss_ci_test import gaussCItest
     from pycupc.system.jit import frozen
 
@@ -66,6 +68,7 @@ def _of_correlations(X: NDArray[Any], rng: np.random.Generator) -> Runs:
     yield "tests of correlations", partial(_run, wide, engine_options={"correlations": "rows"})
     for way in get_args(Way):
         yield "tests of correlations", partial(load, way)
+    yield "p-values", partial(z_to_p, np.ones((350, 300)))
     yield "p-values", lambda: pc(many, alpha=0.01, engine="cpu").pMax
     yield "single tests", partial(gaussCItest, 0, 1, (2, 3, 4), {"C": r, "n": len(X)})
     x, y, S = (np.array(values, dtype=np.int32) for values in ([0], [1], [[2, 3, 4]]))
@@ -95,8 +98,10 @@ def _of_methods(X: NDArray[Any], rng: np.random.Generator) -> Runs:
 def _of_other_data(X: NDArray[Any], rng: np.random.Generator) -> Runs:
     from pycupc.data.mixed import MixedTable
     from pycupc.independence.discrete import DiscreteSuffStat, disCItest
+    from pycupc.independence.kernel.factors import kernel
     from pycupc.independence.kernel.kci import KCI
     from pycupc.independence.missing.data import IncompleteTable, MultipleImputation
+    from pycupc.independence.mixed.mix_ci_test import mixCItwd
     from pycupc.independence.rcot import RCoT
 
     X, gaps = X[:, :5], rng.random((len(X), 5)) < 0.05
@@ -109,8 +114,12 @@ def _of_other_data(X: NDArray[Any], rng: np.random.Generator) -> Runs:
         yield "missing values", partial(_run, MultipleImputation(imputed, categories=categories), m_max=2)
     mixed = X.astype(object)
     mixed[:, :2] = codes[:, :2].astype(str)
-    yield "tests of numbers and categories", partial(_run, MixedTable.of(mixed), m_max=2)
-    yield "KCI", partial(_run, X, KCI(), m_max=1)
+    table = MixedTable.of(mixed)
+    incomplete_table = replace(table, values=np.where(gaps, np.nan, table.values))
+    yield "tests of numbers and categories", partial(_run, table, m_max=2)
+    yield "tests of numbers and categories", partial(_run, incomplete_table, mixCItwd, m_max=2)
+    yield "KCI", partial(_run, X, KCI())
+    yield "KCI", partial(kernel, X.T)
     yield "RCoT", partial(_run, X, RCoT(), m_max=1)
 
 

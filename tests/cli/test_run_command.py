@@ -348,7 +348,7 @@ def test_no_device_and_no_memory_have_their_own_code(here, capsys, monkeypatch, 
 
 
 @pytest.fixture
-def long_job(here):
+def long_job(here, libraries_of_python):
     """Starts a run that would take hours, on a terminal; yields it and its first output once level 3 has begun."""
     pty = pytest.importorskip("pty", reason="this system has no pseudo-terminals")
     pycupc.skeleton(pycupc.SuffStat.from_data(load_example()))  # compiles, where that has not been done

@@ -25,6 +25,8 @@ from pycupc.engines.elsewhere import WorkersOfEngine
 from pycupc.engines.protocol import EngineError
 from pycupc.independence.families import EVERY
 
+#: R, loaded by another test, lets child processes look for libraries in its own folders first.
+pytestmark = pytest.mark.usefixtures("libraries_of_python")
 KINDS = [pytest.param(kind, id=kind.title) for family in EVERY for kind in family.kinds]
 TIERS = [1, 1, 2, 2, 3]
 METHODS = {

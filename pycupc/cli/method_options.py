@@ -80,12 +80,12 @@ def given_options(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _is_of_method(args: argparse.Namespace, name: str) -> bool:
-    """Whether an option is an argument of the method: --seed and --checkpoint may be those of resampling."""
+    """Whether an option is an argument of the method: --seed and --checkpoint may belong to resampling."""
     return PARAMETERS[name].resampled or args.command == "run"
 
 
 def check_method(args: argparse.Namespace) -> None:
-    """Exit with a usage error if arguments are not those of the algorithm, or contradict each other."""
+    """Exit with a usage error if arguments do not belong to the algorithm, or contradict each other."""
     given = {name: value for name, value in given_options(args).items() if value != _DEFAULTS[name]}
     for name in given:
         row = PARAMETERS[name]

@@ -76,7 +76,7 @@ OPTIONS = {
     "legend": PictureOption("--no-legend", "draw no legend", {"action": "store_false", "default": None}),
     "figsize": PictureOption(
         "--figsize",
-        "width and height of the picture in inches (default: those of the drawing)",
+        "width and height of the picture in inches (default: the drawing's own)",
         {"type": picture_side, "nargs": 2, "metavar": ("WIDTH", "HEIGHT")},
         value=lambda size, labels: tuple(size),
     ),

@@ -185,13 +185,13 @@ class NamedGraph(Exported):
         legend : bool, default True
             Whether the kinds of edges, the groups, and what else is drawn are explained below the picture.
         figsize : (float, float), optional
-            Width and height of the figure in inches; by default those of the drawing. The text is as large as fits.
+            Width and height of the figure in inches; by default the drawing's own. The text is as large as fits.
         groups : mapping of str to variables, or sequence of p str or None, optional
             Groups of variables, drawn in a colour and a form of their own: the variables of each group, by label or
             position, or the name of the group of each variable (None: no group).
         tiers : sequence, mapping, Knowledge or path, optional
             As of `pycupc.pc`: the variables of each tier, the earliest first, or the number of the tier of each
-            variable. The boxes of a tier lie in rows of their own, above those of later tiers.
+            variable. The boxes of a tier lie in rows of their own, above the boxes of later tiers.
         paths : sequence of sequences of variables, optional
             Paths whose edges are highlighted, such as ``[["smoking", "tar", "cancer"]]``.
         strength : sequence of m float, optional

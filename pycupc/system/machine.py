@@ -137,7 +137,7 @@ def single_products() -> Iterator[None]:
 
 @cache
 def _openblas(of_scipy: bool) -> list[tuple[Any, Any]]:
-    """For each OpenBLAS that is loaded, that of SciPy among them or not: set the number of its threads, and get it."""
+    """For each OpenBLAS that is loaded, also SciPy's if it is: set the number of its threads, and get it."""
     found = []
     with contextlib.suppress(OSError):
         paths = {line.split()[-1] for line in (_PROC / "self/maps").read_text().splitlines() if "openblas" in line}

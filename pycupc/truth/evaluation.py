@@ -28,7 +28,7 @@ class Evaluation:
         Pairs with an edge in both that is directed in one of them and undirected, or directed the other way, in the
         other one.
     edges_found, edges_true, edges_right : int
-        Edges of the result, of the truth, and those of both, whatever their directions.
+        Edges of the result, of the truth, and of both, whatever their directions.
     arrows_found, arrows_true, arrows_right : int
         Directed edges of the result, of the truth, and those that are directed the same way in both.
     """
@@ -126,7 +126,7 @@ def evaluate(
 
     Notes
     -----
-    The distance is that of pcalg's ``shd``: each pair of variables counts once, and a bidirected edge of the result, a
+    The distance is the one of pcalg's ``shd``: each pair of variables counts once, and a bidirected edge of the result, a
     contradiction, counts as undirected (Tsamardinos, Brown and Aliferis 2006, Machine Learning 65, 31-78).
 
     Examples
@@ -152,7 +152,7 @@ def _in_order_of(found: CausalGraph, true: CausalGraph) -> CausalGraph:
             f"only {name} has {listed(names)}" for name, names in zip(("fit", "truth"), only, strict=True) if names
         ]
         raise ValueError(
-            f"fit and truth must have the same variables, but {'; '.join(parts)}; `labels` names those of truth"
+            f"fit and truth must have the same variables, but {'; '.join(parts)}; `labels` names the variables of truth"
         )
     place = {name: v for v, name in enumerate(true.labels)}
     edges = true.sparse_graph.subgraph([place[name] for name in found.labels])

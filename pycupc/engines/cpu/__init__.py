@@ -5,7 +5,7 @@ graph.py, neighbour_lists.py       the graph between levels, and compiled passes
 combinations.py                    subsets and their ranks
 gaussian.py, setwise_levels.py     the two kinds of tests: which code runs which level
 level0.py, level1.py               the Gaussian tests of level 0, and of level 1
-plain_walk.py, set_walk.py         those of the higher levels: their items, and the compiled walk
+plain_walk.py, set_walk.py         the higher levels without bounds: their items, and the compiled walk
 pruning/                           bounds that answer Gaussian tests
 answers.py, gaussian_questions.py  questions about single pairs; Gaussian tests given all subsets, in one walk
 batches.py, discrete_turns.py      questions about tests without bounds: the next sets of each pair at a time; G^2 tests

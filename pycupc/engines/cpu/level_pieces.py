@@ -90,7 +90,7 @@ def test_piece(engine: Engine, graph: Graph, piece: Piece) -> Tested:
 
 
 def _enter(tested: Tested, entries: Indices, findings: Findings) -> None:
-    """Enter the findings of a piece into those of the level."""
+    """Enter the findings of a piece into the level's findings."""
     found = tested.rank >= 0
     findings.rank[entries], findings.done[entries] = tested.rank, tested.done
     findings.r[entries[found]] = tested.value[found]

@@ -1,7 +1,7 @@
 """The items of a side: the tests of a row or of consecutive parts of a row, which threads take one after the other.
 
 The kind of walk determines the parts of a row: prefixes of conditioning sets, the sets that have the same first member,
-or targets. An item writes its findings to those of the level. Of two findings about an entry, the smaller rank and the
+or targets. An item enters its findings into the level's. Of two findings about an entry, the smaller rank and the
 smaller r^2 stay, whichever comes first.
 """
 

@@ -24,7 +24,7 @@ SWEEPS, ONE_WAY = 30, 12
 def layered_layout(graph: SparseGraph, sizes: Floats, tier: Nodes | None = None, aspect: float = ASPECT) -> Floats:
     """Centres of boxes of these `sizes`, float64 (k, 2) both; no two overlap, and one arrow of each cycle points up.
 
-    With `tier`, int (k,), the boxes of a tier lie above all those of later tiers.
+    With `tier`, int (k,), the boxes of a tier lie above all boxes of later tiers.
     """
     k = len(sizes)
     tail, head, kind = graph.edge_list()

@@ -76,7 +76,7 @@ def draw_network(graph: SparseGraph, labels: Sequence[str], ax: Axes, title: str
 
 
 def _dots(canvas: Canvas, xy: Floats, radius: Floats, look: Look) -> None:
-    """Draw the dots, those of each group in its colour and form."""
+    """Draw the dots, each group in its colour and form."""
     size, outline = (144 * radius * canvas.scale) ** 2, 0.5 * canvas.scale
     group = np.full(len(xy), -1) if look.group is None else look.group
     for k in np.unique(group).tolist():

@@ -1,7 +1,7 @@
 """Results on disk: one .npz file, readable with ``numpy.load`` and without pickle; `StudyFile` describes a folder.
 
 meta     JSON text: format, names of the arrays, and further facts, for a `PcAlgo` the facts of `pycupc.results.schema`
-others   arrays, of a result the arrays of `pycupc.results.schema`, with the evidence. Integers are stored in the smallest
+others   arrays, of a result as in `pycupc.results.schema`, with the evidence. Integers are stored in the smallest
          type that holds them, compressed; float64 is stored as it is, since its random digits cannot be compressed
 """
 

@@ -126,7 +126,7 @@ def evaluate(
 
     Notes
     -----
-    The distance is the one of pcalg's ``shd``: each pair of variables counts once, and a bidirected edge of the result, a
+    The distance is as of pcalg's ``shd``: each pair of variables counts once, and a bidirected edge of the result, a
     contradiction, counts as undirected (Tsamardinos, Brown and Aliferis 2006, Machine Learning 65, 31-78).
 
     Examples

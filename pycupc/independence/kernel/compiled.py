@@ -9,35 +9,36 @@ from pycupc.independence.gaussian.blocked_products import fma
 from pycupc.system.jit import compiled, jit_part, jit_reordered
 
 
+@jit_part
+def _squared_distances(values, at, row):
+    """Write the squared distances of one observation of values (d, n) from all to `row`, float64 (n,)."""
+    n = values.shape[1]
+    for j in range(n):
+        row[j] = 0.0
+    for k in range(len(values)):
+        value = values[k]
+        here = value[at]
+        for j in range(n):
+            difference = value[j] - here
+            row[j] += difference * difference
+
+
 @compiled
 def fill_exponents(values: Floats, out: Floats) -> None:
     """Write minus half the squared distances of values (d, n) to `out` (n, n)."""
     n = values.shape[1]
     for i in range(n):
         row = out[i]
+        _squared_distances(values, i, row)
         for j in range(n):
-            row[j] = 0.0
-        for k in range(len(values)):
-            value = values[k]
-            here = value[i]
-            for j in range(n):
-                difference = value[j] - here
-                row[j] -= 0.5 * difference * difference
+            row[j] *= -0.5
 
 
 @jit_part
 def _kernel_row(values, pivot, row):
     """Write the kernel of one observation with all others."""
-    n = values.shape[1]
-    for j in range(n):
-        row[j] = 0.0
-    for k in range(len(values)):
-        value = values[k]
-        here = value[pivot]
-        for j in range(n):
-            difference = value[j] - here
-            row[j] += difference * difference
-    for j in range(n):
+    _squared_distances(values, pivot, row)
+    for j in range(len(row)):
         row[j] = math.exp(-0.5 * row[j])
 
 

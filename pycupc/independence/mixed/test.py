@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -63,17 +64,17 @@ class _TestOfBothKinds(SetwiseTest):
             p[at] = self._of_both(V[at])
         return p
 
+    @abstractmethod
     def _of_categories(self, V: Indices) -> Floats:
         """The p-values of tests of categories only: the positions of x, y and S among them in a row."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _of_numbers(self, V: Indices) -> Floats:
         """The p-values of tests of numbers only, as `_of_categories`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _of_both(self, V: Indices) -> Floats:
         """The p-values of tests of variables of both kinds: x, y and S in a row."""
-        raise NotImplementedError
 
 
 class MixedTest(_TestOfBothKinds):

@@ -36,7 +36,7 @@
 #'   cu_plot(fit, groups = rep(c("first", "second"), 5))
 #'   page <- cu_explore(fit, file = tempfile(fileext = ".html"), show = FALSE)
 #' }
-#' @seealso [cu_why()]
+#' @seealso [cu_why()], [cu_pc()]
 #' @export
 cu_plot <- function(fit, around = NULL, radius = 2, groups = NULL, tiers = NULL, paths = list(), title = NULL,
                     legend = TRUE, cex = 1) {

@@ -77,11 +77,17 @@ def _moved(text: str, folder: Path) -> str:
 def _write_explorer(folder: Path) -> None:
     """The explorer of the example data, which the first page shows."""
     import pycupc
-    from pycupc.data import load_example
 
     folder.mkdir()
-    fit = pycupc.pc(load_example(), alpha=0.01, engine="cpu")
-    fit.explore(folder / "example.html", name="Cell nuclei, the example data", show=False)
+    data = pycupc.load_example("greenhouse")
+    fit = pycupc.pc(data, alpha=0.01, engine="cpu")
+    units = {"lamps": "h per day", "sunshine": "h per day", "light": "mol per m² and day", "temperature": "°C"}
+    units |= {"outside": "°C", "watering": "l per m² and day", "growth": "g per m² and day", "harvest": "kg per m²"}
+    units |= {"price": "cents per kWh", "wind": "m/s", "co2": "ppm", "heating": "W per m²"}
+    units |= dict.fromkeys(("vents", "humidity", "mildew"), "per cent")
+    groups = {"weather and market": ["sunshine", "price", "outside", "wind"], "plants": ["growth", "mildew", "harvest"]}
+    name, of_page = "Greenhouses, the example data", {"effects": pycupc.effects(fit, data), "units": units}
+    fit.explore(folder / "example.html", name=name, groups=groups, show=False, **of_page)
 
 
 def _commands() -> str:

@@ -12,9 +12,9 @@ from pygments import highlight
 from pygments.formatters.html import HtmlFormatter
 from pygments.lexers.r import SLexer
 
-#: The pages of the manual by task, in the order of the index.
+#: The pages of the manual by task, in the order of the index; further ones come last.
 TASKS = {
-    "Graphs from data": ("cu_pc", "cu_fci", "cu_tpc", "cu_suffStat"),
+    "Graphs from data": ("cu_pc", "cu_fci", "cu_tpc", "cu_suffStat", "cu_example"),
     "Results": ("cu_why", "cu_plot", "cu_sepset", "cu_to_cpdag", "cu_compare", "cu_plain"),
     "How sure is an edge?": ("cu_stability", "cu_stability-methods", "cu_consensus", "cu_bound"),
     "Causal effects": ("cu_ida", "cu_adjustment", "cu_cstar"),
@@ -36,8 +36,8 @@ def write_r_pages(manual: Path, folder: Path, *, with_r: bool) -> None:
         return
     paths = {path.stem: path for path in manual.glob("*.Rd")}
     listed = [name for names in TASKS.values() for name in names]
-    if sorted(listed) != sorted(paths):
-        raise ValueError(f"TASKS must list each page of the manual once: {sorted({*listed} ^ {*paths})}")
+    tasks = {**TASKS, "More": tuple(sorted({*paths} - {*listed}))}
+    listed += tasks["More"]
     functions = {name: _aliases(path) for name, path in paths.items()}
     pages = _html([paths[name] for name in listed], functions)
     (folder / "r").mkdir()
@@ -45,7 +45,7 @@ def write_r_pages(manual: Path, folder: Path, *, with_r: bool) -> None:
     for name, page in zip(listed, pages, strict=True):
         titles[name], text = _page(functions[name], page)
         (folder / "r" / f"{name}.md").write_text(text, encoding="utf-8")
-    (folder / "r_manual.md").write_text(_index(functions, titles), encoding="utf-8")
+    (folder / "r_manual.md").write_text(_index(tasks, functions, titles), encoding="utf-8")
 
 
 def _aliases(path: Path) -> list[str]:
@@ -91,16 +91,18 @@ def _coloured(code: re.Match[str]) -> str:
     return f'<div class="highlight-r notranslate">{coloured}</div>'
 
 
-def _index(functions: dict[str, list[str]], titles: dict[str, str]) -> str:
+def _index(tasks: dict[str, tuple[str, ...]], functions: dict[str, list[str]], titles: dict[str, str]) -> str:
     """The index: a table for each task."""
     parts = [_HEAD]
-    for task, names in TASKS.items():
+    for task, names in tasks.items():
+        if not names:
+            continue
         parts.append(f"## {task}\n\n| function | what it gives |\n|---|---|")
         for name in names:
             shown = ", ".join(f"`{alias}()`" for alias in _shown(functions[name]))
             parts.append(f"| [{shown}](r/{name}.md) | {titles[name]} |")
         parts.append("")
     entries = "\n".join(
-        f"{', '.join(_shown(functions[name]))} <r/{name}>" for names in TASKS.values() for name in names
+        f"{', '.join(_shown(functions[name]))} <r/{name}>" for names in tasks.values() for name in names
     )
     return "\n".join([*parts, f"```{{toctree}}\n:hidden:\n\n{entries}\n```\n"])

@@ -166,6 +166,7 @@ class LogLikelihoods:
         )  # fmt: skip
         self._levels, self._n_categories = np.ascontiguousarray(levels), int(kinds.sum())
         self._place = np.where(kinds, np.cumsum(kinds) - 1, self._n_categories + np.cumsum(~kinds) - 1)
+        self._pairs = np.array(np.tril_indices(min(len(self.tables.values), FEW)), dtype=np.int64)
         self._sums: dict[bytes, Sums] = {}
         self._bytes = 0
         self._lock = threading.Lock()
@@ -243,8 +244,7 @@ class LogLikelihoods:
         pairs = q * (q + 1) // 2
         made = Sums(counts, order, np.empty((q, cells * M)), np.empty((pairs, cells * M)), np.zeros(pairs, np.bool_))
         if q <= FEW:
-            i, j = np.tril_indices(q)
-            fill(self.tables.values, made, i.astype(np.int64), j.astype(np.int64))
+            fill(self.tables.values, made, *self._pairs)
             made.filled[:] = True
         size = sum(array.nbytes for array in made)
         while self._sums and self._bytes + size > KEPT:

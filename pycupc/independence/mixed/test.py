@@ -52,15 +52,15 @@ class _TestOfBothKinds(SetwiseTest):
         self.cost = max(data.values[..., 0].size / 2, 1.0)
 
     def p_of_tests(self, x: Indices, y: Indices, S: Indices) -> Floats:
-        V = np.column_stack([x, y, S]).astype(np.int64)
-        kinds, p = self.data.categorical, np.empty(len(V))
-        of_kind = np.cumsum(kinds) - 1, np.cumsum(~kinds) - 1  # the position of a variable among its kind
-        share = kinds[V].sum(axis=1)
-        if len(at := np.flatnonzero(share == V.shape[1])):
-            p[at] = self._of_categories(of_kind[0][V[at]])
-        if len(at := np.flatnonzero(share == 0)):
-            p[at] = self._of_numbers(of_kind[1][V[at]])
-        if len(at := np.flatnonzero((share > 0) & (share < V.shape[1]))):
+        V, p = np.column_stack([x, y, S]).astype(np.int64, copy=False), np.empty(len(x))
+        kinds = self.data.categorical
+        kind = kinds[V]
+        alike = (kind == kind[:, :1]).all(axis=1)
+        for chosen, made in ((alike & kind[:, 0], self._of_categories), (alike & ~kind[:, 0], self._of_numbers)):
+            if len(at := np.flatnonzero(chosen)):
+                place = np.cumsum(kinds == kind[at[0], 0]) - 1  # the position of a variable among its kind
+                p[at] = made(place[V[at]])
+        if len(at := np.flatnonzero(~alike)):
             p[at] = self._of_both(V[at])
         return p
 

@@ -1,12 +1,14 @@
 """Recall and precision of edges and arrows on tables of numbers and categories with missing values.
 
-``python tests/benchmarks/accuracy_mixed.py [graphs]`` prints the table of section 15 of BENCHMARKS.md, and needs
-scikit-learn. Graph k of n has the seed k, so that a run of fewer graphs is the beginning of a longer one.
+``python tests/benchmarks/accuracy_mixed.py [graphs] [processes]`` prints the table of section 15 of BENCHMARKS.md, and
+needs scikit-learn: a minute of processor time for a graph. Graph k has the seed k.
 """
 
 import sys
 import time
 import warnings
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 
 import numpy as np
 import pandas as pd
@@ -88,26 +90,41 @@ def shares_of(found):
     return ", ".join(texts)
 
 
-def main(graphs=20):
-    """Print a line for each share of missing values."""
+def found_in(task):
+    """The evaluation of each way, and its processor time, for one graph and one kind of gaps."""
     warnings.simplefilter("ignore")
-    seconds = dict.fromkeys(WAYS, 0.0)
-    print("| missing | where |", " | ".join(WAYS), "|\n|---|---|" + "---|" * len(WAYS))
-    for share in (0.0, *SHARES):
-        for where, depends in (("at random", False), ("depending on another column", True))[: 2 if share else 1]:
-            cells = {way: [] for way in WAYS}
-            for seed in range(int(graphs)):
-                rng = np.random.default_rng(seed)
-                X, levels, arrows = numbers_and_categories(rng)
-                T = with_gaps(rng, X, share, depends)
-                for way, made in WAYS.items():
-                    begin = time.process_time()
-                    if share or way == "complete rows":
-                        cells[way].append(evaluate(made(T, levels), arrows * 1, as_cpdag=True))
-                    seconds[way] += time.process_time() - begin
-            texts = (shares_of(found) if found else "" for found in cells.values())
-            print(f"| {share:.0%} | {where if share else ''} |", " | ".join(texts), "|", flush=True)
-    print({way: f"{total:.0f} s of processor time" for way, total in seconds.items()})
+    (share, depends), seed = task
+    rng = np.random.default_rng(seed)
+    X, levels, arrows = numbers_and_categories(rng)
+    T, out = with_gaps(rng, X, share, depends), {}
+    for way, made in WAYS.items():
+        if share or way == "complete rows":
+            begin = time.process_time()
+            out[way] = evaluate(made(T, levels), arrows * 1, as_cpdag=True), time.process_time() - begin
+    return out
+
+
+def main(graphs=20, processes=1):
+    """Print a line for each share of missing values."""
+    kinds = [(0.0, False), *((share, depends) for share in SHARES for depends in (False, True))]
+    tasks = [(kind, seed) for kind in kinds for seed in range(int(graphs))]
+    with ProcessPoolExecutor(int(processes), mp_context=get_context("spawn")) as pool:
+        made = pool.map(found_in, tasks)
+        seconds = dict.fromkeys(WAYS, 0.0)
+        print("| missing | where |", " | ".join(WAYS), "|\n|---|---|" + "---|" * len(WAYS))
+        for share, depends in kinds:
+            some = [next(made) for _ in range(int(graphs))]
+            cells = [[one[way][0] for one in some if way in one] for way in WAYS]
+            where = ("at random", "by another column")[depends] if share else ""
+            print(
+                f"| {share:.0%} | {where} |",
+                " | ".join(shares_of(cell) if cell else "" for cell in cells),
+                "|",
+                flush=True,
+            )
+            for way in some[0]:
+                seconds[way] += sum(one[way][1] for one in some)
+    print(*(f"{way}: {total:.0f} s of processor time" for way, total in seconds.items()), sep="; ")
 
 
 if __name__ == "__main__":

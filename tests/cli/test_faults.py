@@ -4,6 +4,7 @@ Nothing of anybody else is deleted, nothing half-written is taken for whole, no 
 """
 
 import errno
+import io
 import json
 import os
 import random
@@ -12,6 +13,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -403,6 +405,48 @@ def test_an_interrupt_that_python_ignores_is_sent_again(answer, monkeypatch, cap
     with pytest.raises(KeyboardInterrupt), interrupts.interrupting(answer):
         delete()
     assert capfd.readouterr().err == ""
+
+
+def handled_and_later(interrupted, no_more, error):
+    """Handles an interrupt, and meets an error of another cause afterwards."""
+    with suppress(type(error)):
+        interrupted()
+    no_more()
+    raise error
+
+
+@pytest.mark.parametrize("of_library", [ImportError, RuntimeError])
+def test_what_a_library_makes_of_an_interrupt_is_an_interrupt(of_library):
+    """Compiled modules turn one during their import into an ImportError, locks of Python one into a RuntimeError."""
+
+    def interrupted():
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except KeyboardInterrupt:
+            raise of_library("numpy._core.multiarray failed to import") from None
+
+    with pytest.raises(KeyboardInterrupt), interrupts.interrupting():
+        interrupted()
+    with pytest.raises(of_library, match="later"), interrupts.interrupting("is being written") as no_more:
+        handled_and_later(interrupted, no_more, of_library("later"))
+
+
+def test_a_signal_while_a_line_is_printed_is_answered(monkeypatch, capfd):
+    """Python refuses to print in the handler of a signal that arrives while it prints."""
+
+    class Raw(io.RawIOBase):
+        def writable(self):
+            return True
+
+        def write(self, text):
+            signal.raise_signal(signal.SIGINT)
+            return len(text)
+
+    monkeypatch.setattr(sys, "stderr", io.TextIOWrapper(io.BufferedWriter(Raw()), line_buffering=True))
+    with interrupts.interrupting("the results are being written") as no_more:
+        no_more()
+        print("level 3", file=sys.stderr)
+    assert capfd.readouterr().err == "pycupc: the results are being written\n"
 
 
 @posix

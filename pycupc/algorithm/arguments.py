@@ -8,7 +8,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -98,10 +98,15 @@ def running(given: Arguments) -> Iterator[Problem]:
     Errors as of `Arguments.check` and `problem_of`.
     """
     given.check()
-    with shown(given.progress, verbose=given.verbose) as hook, opened(given.executor) as executor:
+    hook = executor = None
+    with ExitStack() as opened_here:
+        if given.progress is not None or given.verbose:
+            hook = opened_here.enter_context(shown(given.progress, verbose=given.verbose))
+        if given.executor is not None:
+            executor = opened_here.enter_context(opened(given.executor))
         problem = problem_of(given, hook, executor)
-        with closing(problem.engine):
-            yield problem
+        opened_here.callback(problem.engine.close)
+        yield problem
 
 
 def problem_of(given: Arguments, progress: ProgressHook | None = None, executor: Executor | None = None) -> Problem:

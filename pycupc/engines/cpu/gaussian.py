@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Generator, Iterator
-from functools import partial
+from functools import cached_property, partial
 from typing import Literal
 
 import numpy as np
@@ -63,7 +63,8 @@ class GaussianTests:
         self._source: CorrelationSource = (
             MatrixSource(correlations.dense()) if dense else ColumnSource(correlations.columns())
         )
-        self._pruning = Pruning(self._source, pruning, n_threads)
+        self._mode: PruningMode = pruning
+        self._at_once: tuple[Graph, int, tuple[Indices, Indices]] | None = None  # see `_rows_at_once`
         self._made = self._bounds = 0  # numbers of tests that pruned sides of the level made, and of bounds
         self._pruned_levels: list[PrunedTests] = []
         self._proofs: tuple[Graph, Proofs] | None = None  # of the graph of the level that is running
@@ -87,7 +88,11 @@ class GaussianTests:
         entries = float(((graph.degrees + 1.0) ** 2).sum())
         if self._reading == "sieve" and entries > ROWS_SHARE * source.p**2 and 8 * source.p**2 < free_memory():
             self._source = MatrixSource(self._correlations.dense())
-            self._pruning = Pruning(self._source, self._pruning.mode, self._n_threads)
+
+    @cached_property
+    def _pruning(self) -> Pruning:
+        """The pruning of rows, which a level of at least 2 asks, unless it is small."""
+        return Pruning(self._source, self._mode, self._n_threads)
 
     def _proofs_of(self, graph: Graph) -> Proofs:
         """The proofs about the rows of a graph, which both sides of a level share."""
@@ -108,25 +113,38 @@ class GaussianTests:
 
     def load_pruning(self, graph: Graph, level: int) -> None:
         """Load the code that will prune a level, or compile it."""
+        if level < 2 or self._rows_at_once(graph, level) is not None:
+            return
         for way in self._pruning.ways(graph, level):
             targets = graph.targets(level, False, graph.no_findings(), self._n_threads)
             if self._pruning.choose(graph, targets, level, way).any():
                 load(way)
+
+    def _rows_at_once(self, graph: Graph, level: int) -> tuple[Indices, Indices] | None:
+        """The rows with tests of a level, if it is small, and their numbers of prefixes; else None."""
+        if self._at_once is not None and self._at_once[0] is graph and self._at_once[1] == level:
+            return self._at_once[2]
+        wide = subsets.is_wide(graph.widest, level)
+        if wide or self._mode == "always" or not isinstance(self._source, MatrixSource):
+            return None
+        rows, table = np.flatnonzero(graph.degrees > level), subsets.binomial_table(graph.widest, level)
+        d = graph.degrees[rows]
+        prefixes, tests = table[d - 1, level - 1], d * table[d - 1, level].astype(np.float64)
+        seconds = PREFIX_SECONDS * prefixes.sum(dtype=np.float64) + TEST_SECONDS * tests.sum()
+        if TESTS_PER_SECOND * seconds >= INLINE_TESTS:
+            return None
+        self._at_once = graph, level, (rows, prefixes)
+        return rows, prefixes
 
     def at_once(self, graph: Graph, level: int, cutoff: float, findings: Findings) -> int | None:
         """Make the tests of a level >= 1 if it is small; returns how many are doubtful, None if they are not made.
 
         Both sides together: rows ascend, so that side A of a pair comes before its side B.
         """
-        source, widest, wide = self._source, graph.widest, subsets.is_wide(graph.widest, level)
-        if wide or self._pruning.mode == "always" or not isinstance(source, MatrixSource):
+        found, source = self._rows_at_once(graph, level), self._source
+        if found is None or not isinstance(source, MatrixSource):
             return None
-        rows, table = np.flatnonzero(graph.degrees > level), subsets.binomial_table(widest, level)
-        d = graph.degrees[rows]
-        prefixes, tests = table[d - 1, level - 1], d * table[d - 1, level].astype(np.float64)
-        seconds = PREFIX_SECONDS * prefixes.sum(dtype=np.float64) + TEST_SECONDS * tests.sum()
-        if TESTS_PER_SECOND * seconds >= INLINE_TESTS:
-            return None
+        rows, prefixes = found
         targets, certain, mirror = Targets(~graph.fixed, graph.degrees), Cutoff.around(cutoff), graph.lists.mirror
         state = threads.new_state()[0]
         if level == 1:
@@ -141,20 +159,20 @@ class GaussianTests:
         self, graph: Graph, targets: Targets, level: int, cutoff: float, findings: Findings
     ) -> Iterator[tuple[Work, int]]:
         """The tests of one side of a level >= 1: rounds of work, one after the other, and how many tests it has."""
-        self._pruning.refuse(graph, targets, level)
         certain = Cutoff.around(cutoff)
+        if level == 1:  # a test costs no more than a bound, and the sets of a row are few
+            tests = subsets.level_tests(graph.degrees, targets.per_row, level)
+            yield self._level1(graph, targets, certain, findings), tests
+            return
+        self._pruning.refuse(graph, targets, level)
         for way in self._pruning.ways(graph, level):
             rows = self._pruning.choose(graph, targets, level, way)
             if rows.any():
                 chosen = targets.chosen & np.repeat(rows, graph.degrees)
                 left = yield from self._pruned(graph, chosen, level, way, certain, findings)
                 targets = graph.targets_at(targets.chosen & ~chosen | left)
-        if level > 1:
-            side = Side.of(graph, targets, level, certain)
-            yield PlainWalk.of_side(self._source, graph, targets, side, findings)
-        else:
-            tests = subsets.level_tests(graph.degrees, targets.per_row, level)
-            yield self._level1(graph, targets, certain, findings), tests
+        side = Side.of(graph, targets, level, certain)
+        yield PlainWalk.of_side(self._source, graph, targets, side, findings)
 
     def _pruned(
         self, graph: Graph, chosen: Mask, level: int, way: Way, cutoff: Cutoff, findings: Findings

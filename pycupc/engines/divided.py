@@ -38,7 +38,7 @@ from pycupc.engines.protocol import (
 from pycupc.graph.lists import spans, starts
 from pycupc.graph.tiers import NearLists
 from pycupc.independence.base import IndependenceTest
-from pycupc.independence.gaussian.correlations import Correlations
+from pycupc.independence.gaussian.correlation import Correlations
 from pycupc.independence.gaussian.test import compares_r
 
 #: Estimated seconds of a part of some questions; questions of less than two parts are answered at home. At most

@@ -21,7 +21,7 @@ from pycupc.engines.protocol import Engine
 from pycupc.engines.select import make_engine
 from pycupc.graph.sparse import SparseGraph, symbol
 from pycupc.independence.base import IndependenceTest
-from pycupc.independence.gaussian.correlations import Correlations
+from pycupc.independence.gaussian.correlation import Correlations
 from pycupc.independence.gaussian.fisher_z import p_value
 from pycupc.independence.gaussian.partial_correlation import canonical_r
 from pycupc.orientation import Orientation, TripleCheck, check_triples, orient

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from pycupc.graph.sepset import SepSets
 from pycupc.graph.sparse import symbol
-from pycupc.independence.gaussian.correlations import Correlations
+from pycupc.independence.gaussian.correlation import Correlations
 from pycupc.results import npz, pag_arrays
 from pycupc.results import serialisation as flat
 from pycupc.results.evidence import why_pair, why_removed_later

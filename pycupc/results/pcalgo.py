@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from pycupc.graph.sepset import SepSets
 from pycupc.graph.sparse import DIRECTED
-from pycupc.independence.gaussian.correlations import Correlations
+from pycupc.independence.gaussian.correlation import Correlations
 from pycupc.independence.gaussian.p_values import GaussianPValues
 from pycupc.independence.p_values import Floats, UntestedPairs
 from pycupc.orientation.trace import OrientationStatus

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pycupc.graph.removals import Removals
 from pycupc.graph.sepset import FlatCells, SepSets
 from pycupc.graph.sparse import Ints, SparseGraph, look_up, pair_keys
-from pycupc.independence.gaussian.correlations import Correlations
+from pycupc.independence.gaussian.correlation import Correlations
 from pycupc.independence.gaussian.p_values import GaussianPValues
 from pycupc.independence.p_values import Floats, PValues, RecordedPValues
 from pycupc.results import schema

@@ -14,6 +14,7 @@ MOVED: dict[str, str] = {
     "pycupc.effects.result": "pycupc.effects.effects_result",
     "pycupc.engines.base": "pycupc.engines.protocol",
     "pycupc.independence.enumerated": "pycupc.independence.setwise",
+    "pycupc.independence.gaussian.correlations": "pycupc.independence.gaussian.correlation",
     "pycupc.independence.missing.literal": "pycupc.independence.missing.reference_tests",
     "pycupc.results.later_tests": "pycupc.results.tests_after_levels",
     "pycupc.results.levels": "pycupc.results.level_summary",

@@ -6,7 +6,7 @@ import numpy as np
 
 import pycupc
 from pycupc.engines.protocol import Engine, LevelResult, State
-from pycupc.independence.gaussian.correlations import Correlations
+from pycupc.independence.gaussian.correlation import Correlations
 
 P, EDGES, REMOVED = 20_000, 60_000, 200_000
 

@@ -37,7 +37,7 @@ from pycupc.engines.protocol import Division, Floats, Ints, Mask, Pairs
 from pycupc.graph.lists import starts
 from pycupc.independence.gaussian import fisher_z
 from pycupc.independence.gaussian.centred_columns import Columns
-from pycupc.independence.gaussian.correlations import Correlations
+from pycupc.independence.gaussian.correlation import Correlations
 from pycupc.system.machine import free_memory
 
 #: See `GaussianTests`.

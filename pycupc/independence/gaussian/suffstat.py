@@ -18,7 +18,7 @@ from pycupc.data.names import DataError, check_labels, check_real, listed_at
 from pycupc.data.pairs import in_order_of
 from pycupc.data.table import Table
 from pycupc.independence.base import CorrelationEngine, Floats
-from pycupc.independence.gaussian.correlations import Correlations
+from pycupc.independence.gaussian.correlation import Correlations
 from pycupc.independence.gaussian.measures import Measure, PairN, definite, pairwise_complete
 from pycupc.system.localised_message import Cell, Message, Setting, Value
 from pycupc.system.progress import CountHook

@@ -18,12 +18,12 @@ from pycupc.algorithm.parameters import Arguments
 from pycupc.algorithm.tiered_levels import TieredLevels
 from pycupc.data.in_memory import column_names
 from pycupc.data.names import check_labels, default_labels, is_whole
-from pycupc.data.pairs import Pairs, pairs_of
 from pycupc.engines.clusters import opened, threads_of
 from pycupc.engines.protocol import Engine, ProgressHook
 from pycupc.engines.select import engine_there, make_engine
 from pycupc.graph.constraints import Constraints
 from pycupc.graph.knowledge import as_knowledge
+from pycupc.graph.pairs import Pairs, pairs_of
 from pycupc.graph.sepset import SepSets
 from pycupc.graph.sparse import SparseGraph
 from pycupc.graph.tiers import Tiers

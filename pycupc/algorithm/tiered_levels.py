@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.data.pairs import Pairs
 from pycupc.engines.protocol import Answers, Engine, Finished, LevelResult, Questions, State
+from pycupc.graph.pairs import Pairs
 from pycupc.graph.questions import LargestP
 from pycupc.graph.sparse import look_up, pair_keys
 from pycupc.graph.tiers import NearLists, Tiers

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.data.pairs import Pairs as Pairs
 from pycupc.graph.lists import Lists as Lists
+from pycupc.graph.pairs import Pairs as Pairs
 from pycupc.graph.questions import Answers as Answers  # these are for those who import `Engine`
 from pycupc.graph.questions import Counts as Counts
 from pycupc.graph.questions import Questions as Questions

@@ -11,6 +11,7 @@ from types import ModuleType
 #: The old name of each module of which a pickle may hold a class or a function, and the new one.
 MOVED: dict[str, str] = {
     "pycupc.data.knowledge": "pycupc.graph.knowledge",
+    "pycupc.data.pairs": "pycupc.graph.pairs",
     "pycupc.effects.result": "pycupc.effects.effects_result",
     "pycupc.engines.base": "pycupc.engines.protocol",
     "pycupc.independence.enumerated": "pycupc.independence.setwise",

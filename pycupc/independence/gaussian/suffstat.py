@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from pycupc.data.in_memory import converted
 from pycupc.data.mixed import MixedTable
 from pycupc.data.names import DataError, check_labels, check_real, listed_at
-from pycupc.data.pairs import in_order_of
 from pycupc.data.table import Table
+from pycupc.graph.pairs import in_order_of
 from pycupc.independence.base import CorrelationEngine, Floats
 from pycupc.independence.gaussian.correlation import Correlations
 from pycupc.independence.gaussian.measures import Measure, PairN, definite, pairwise_complete

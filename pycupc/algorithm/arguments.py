@@ -18,7 +18,6 @@ from pycupc.algorithm.parameters import Arguments
 from pycupc.algorithm.tiered_levels import TieredLevels
 from pycupc.data.in_memory import column_names
 from pycupc.data.names import check_labels, default_labels, is_whole
-from pycupc.engines.clusters import opened, threads_of
 from pycupc.engines.protocol import Engine, ProgressHook
 from pycupc.engines.select import engine_there, make_engine
 from pycupc.graph.constraints import Constraints
@@ -33,6 +32,7 @@ from pycupc.independence.families import data_and_test, family_of, make_test
 from pycupc.independence.registry import Request
 from pycupc.orientation import TripleCheck, check_triples
 from pycupc.results.methods import METHODS
+from pycupc.system.clusters import opened, threads_of
 from pycupc.system.localised_message import Message, Setting, Value
 from pycupc.system.progress import LevelBar, shown
 

@@ -17,13 +17,13 @@ from importlib import import_module
 from typing import Annotated, Any, Literal, get_args, get_type_hints
 
 from pycupc.algorithm import checks
-from pycupc.engines.clusters import Workplace
 from pycupc.engines.protocol import Engine, ProgressHook
 from pycupc.engines.select import NAMES
 from pycupc.orientation import U2pd
 from pycupc.orientation.pag import ALL_RULES
 from pycupc.results.methods import HIDDEN, METHODS, OF_CPDAGS, WITHOUT_HIDDEN
 from pycupc.results.pcalgo import PcAlgo
+from pycupc.system.clusters import Workplace
 from pycupc.system.localised_message import Argument, Message, Setting
 
 Method = Literal["stable", "stable.fast"]

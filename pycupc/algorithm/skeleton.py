@@ -15,7 +15,6 @@ from pycupc.algorithm.arguments import Problem, running
 from pycupc.algorithm.level_checkpoint import Checkpoint
 from pycupc.algorithm.parameters import Arguments, Method
 from pycupc.algorithm.tiered_levels import TieredLevels
-from pycupc.engines.clusters import Workplace
 from pycupc.engines.protocol import Division, Engine, EngineError, LevelResult, ProgressHook, State
 from pycupc.graph.removals import Removals
 from pycupc.graph.sepset import SepSets
@@ -23,6 +22,7 @@ from pycupc.graph.sparse import SparseGraph
 from pycupc.independence.custom import IndepTest
 from pycupc.results.level_summary import LevelSummary
 from pycupc.results.pcalgo import PcAlgo
+from pycupc.system.clusters import Workplace
 from pycupc.system.logging import logger
 from pycupc.system.nearest import hinted
 

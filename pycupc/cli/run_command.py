@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import pycupc
+from pycupc.algorithm.parameters import function_of
 from pycupc.cli import inputs, method_options, option_types, output, picture_options, writing
 from pycupc.cli.folder import OutputFolder
 from pycupc.cli.interrupts import interrupting
@@ -111,6 +111,8 @@ def _check_space(folder: OutputFolder, p: int, args: argparse.Namespace) -> None
 
 def _fit(args: argparse.Namespace, record: writing.Run, shown: bool) -> tuple[PcAlgo | PagAlgo, str | None]:
     """Read the data and run the method: the result, and a message if it has only the levels before an interrupt."""
+    from pycupc.algorithm.skeleton import Interrupted
+
     try:
         with level_bar(wanted=shown) as bar:
             with record.timed("read"):
@@ -120,8 +122,8 @@ def _fit(args: argparse.Namespace, record: writing.Run, shown: bool) -> tuple[Pc
             picture_options.picture_arguments(args, choice.labels)  # before the tests, which may take hours
             with record.timed(args.method):
                 options = method_options.method_arguments(args, inputs.arguments_of_data(args, choice))
-                return getattr(pycupc, args.method)(choice.data, alpha=args.alpha, progress=bar, **options), None
-    except pycupc.Interrupted as interrupt:
+                return function_of(args.method)(choice.data, alpha=args.alpha, progress=bar, **options), None
+    except Interrupted as interrupt:
         partial = interrupt.partial
         if not args.keep_partial or partial is None:
             hint = "" if partial is None else " (--keep-partial would write the skeleton after the finished levels)"

@@ -20,6 +20,7 @@ from pycupc.graph.tiers import NearLists
 from pycupc.independence.base import IndependenceTest
 from pycupc.independence.base import State as State
 from pycupc.independence.gaussian.correlation import correlation
+from pycupc.system.limits import EngineError as EngineError
 from pycupc.system.progress import CountHook as CountHook
 from pycupc.system.progress import ProgressHook as ProgressHook
 
@@ -32,10 +33,6 @@ Result = TypeVar("Result")
 #: Bytes per ordered pair of neighbours, of an engine whose graph is in main memory: while a level tests them, and more
 #: for each one that it keeps. Measured.
 TESTED_BYTES, KEPT_BYTES = 60, 40
-
-
-class EngineError(RuntimeError):
-    """An engine cannot run on this machine: no device, no driver, not enough memory, or a kernel that failed."""
 
 
 class LevelResult(NamedTuple):

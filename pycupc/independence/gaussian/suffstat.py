@@ -251,6 +251,11 @@ class SuffStat:
         out._checked, out._constant_named = False, True
         return out
 
+    @classmethod
+    def from_rows(cls, X: Floats) -> SuffStat:
+        """As `from_table`, for observations (n, p) of variables without names."""
+        return cls.from_table(Table.of_values(X, None))
+
     def check(self, facts: MatrixFacts, names: Sequence[str]) -> None:
         """Raise errors and issue warnings for the findings of an engine in C; once per object."""
         if self._checked:

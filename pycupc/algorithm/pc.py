@@ -24,8 +24,8 @@ from pycupc.independence.base import IndependenceTest
 from pycupc.independence.custom import IndepTest
 from pycupc.orientation import Orientation, TripleCheck, U2pd, check_triples, compile_ahead, orient
 from pycupc.orientation.lines import lines_of_arrows, lines_of_triples
-from pycupc.results.contradictions import CONTRADICTING
 from pycupc.results.pcalgo import PcAlgo
+from pycupc.results.summary import CONTRADICTING
 from pycupc.system.clusters import Workplace
 from pycupc.system.logging import logger
 from pycupc.system.nearest import hinted

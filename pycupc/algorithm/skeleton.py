@@ -20,8 +20,8 @@ from pycupc.graph.removals import Removals
 from pycupc.graph.sepset import SepSets
 from pycupc.graph.sparse import SparseGraph
 from pycupc.independence.custom import IndepTest
-from pycupc.results.level_summary import LevelSummary
 from pycupc.results.pcalgo import PcAlgo
+from pycupc.results.summary import LevelSummary
 from pycupc.system.clusters import Workplace
 from pycupc.system.logging import logger
 from pycupc.system.nearest import hinted

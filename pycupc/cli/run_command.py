@@ -17,9 +17,9 @@ from pycupc.cli.interrupts import interrupting
 from pycupc.cli.output import INTERRUPTED, NoRoomError, add_command
 from pycupc.cli.writing import GRAPH_FILES, FileKind, graph_files, pictures, text, too_large
 from pycupc.graph import exports
+from pycupc.results.edge_columns import sepset_columns
 from pycupc.results.pagalgo import PagAlgo
 from pycupc.results.pcalgo import PcAlgo
-from pycupc.results.tables import sepset_columns
 from pycupc.system.progress import level_bar
 
 _DESCRIPTION = f"""\

@@ -22,8 +22,8 @@ from pycupc.independence.gaussian.p_values import GaussianPValues
 from pycupc.independence.p_values import Floats, PValues, RecordedPValues
 from pycupc.results import schema
 from pycupc.results.base import TestedResult
-from pycupc.results.level_summary import LevelSummary
 from pycupc.results.schema import Arrays, indices, names, require
+from pycupc.results.summary import LevelSummary
 
 PValueForm = Literal["matrix", "evidence", "edges", "removals"]
 

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from functools import cached_property, partial
 from typing import Literal
 
@@ -15,14 +15,17 @@ import numpy as np
 from pycupc.engines import subsets
 from pycupc.engines.cpu import level0, level0_sieve, level1, threads
 from pycupc.engines.cpu.graph import ANSWERED, Findings, Graph, Indices, Separated, Targets
-from pycupc.engines.cpu.plain_walk import PlainWalk
 from pycupc.engines.cpu.pruning.delta import Proofs
 from pycupc.engines.cpu.pruning.largest_p_values import PrunedTests, SmallestZ
 from pycupc.engines.cpu.pruning.plan import Pruning, PruningMode, Way
 from pycupc.engines.cpu.pruning.pruned_sides import load, pruned_side
+from pycupc.engines.cpu.row_items import Merged, RowWork, cuts, items_of, number_of_items, whole_rows
+from pycupc.engines.cpu.set_walk import walk_items
 from pycupc.engines.cpu.submatrices import ColumnSource, CorrelationSource, MatrixSource, canonical_of
 from pycupc.engines.cpu.threads import DOUBTFUL, State, Task, Work
 from pycupc.engines.cpu.tuning import (
+    BLOCK,
+    GATHER_SHARE,
     HUB,
     INLINE_TESTS,
     MOST_ITEMS,
@@ -32,16 +35,33 @@ from pycupc.engines.cpu.tuning import (
     TEST_SECONDS,
     TESTS_PER_SECOND,
 )
-from pycupc.engines.cpu.walk_arrays import Cutoff, Side
+from pycupc.engines.cpu.walk_arrays import (
+    END,
+    FIRST,
+    NO_MIRROR,
+    PIECES,
+    ROW,
+    WORK,
+    Cutoff,
+    Matrices,
+    Outcomes,
+    Part,
+    Side,
+    WalkWork,
+    work_space,
+)
 from pycupc.engines.protocol import Division, Floats, Ints, Mask, Pairs
 from pycupc.graph.lists import starts
 from pycupc.independence.gaussian import fisher_z
 from pycupc.independence.gaussian.centred_columns import Columns
 from pycupc.independence.gaussian.correlation import Correlations
+from pycupc.independence.gaussian.partial_correlation import canonical_space
 from pycupc.system.machine import free_memory
 
 #: See `GaussianTests`.
 Reading = Literal["dense", "rows", "sieve"]
+#: The arrays of a thread; without outcomes, these are the findings themselves.
+Space = tuple[Outcomes | None, Matrices, WalkWork]
 
 
 class GaussianTests:
@@ -263,6 +283,54 @@ class GaussianTests:
         for x in np.flatnonzero(wide & (targets.per_row > 0)).tolist():
             for entries in source.parts_of_hub(graph, x):
                 yield partial(level1.run_part_of_hub, source, graph, entries, targets, cutoff, findings, lock)
+
+
+class PlainWalk(RowWork):
+    """The tests of a level >= 2 without bounds: items for the walk over rows, whose parts are the prefixes of a row."""
+
+    def __init__(
+        self, parts: Iterable[Part], side: Side, findings: Findings, unfinished: Indices, mirror: Indices = NO_MIRROR
+    ) -> None:
+        super().__init__(parts)
+        self._side, self._mirror = side, mirror
+        self._merged = Merged(*findings[:3], findings.done, np.zeros(len(side.chosen), dtype=np.bool_), unfinished)
+        self._of_findings = Outcomes(*findings[:3]) if len(mirror) else None
+
+    @classmethod
+    def of_side(
+        cls, source: CorrelationSource, graph: Graph, targets: Targets, side: Side, findings: Findings
+    ) -> tuple[PlainWalk, int]:
+        """The tests of one side, and their number, as they take time."""
+        binomials, d, level = side.binomials, graph.degrees, side.level
+        prefixes, sets = binomials[d - 1, level - 1], binomials[d - 1, level].astype(np.float64)
+        seconds = PREFIX_SECONDS * prefixes * (targets.per_row > 0) + TEST_SECONDS * targets.per_row * sets
+        least = np.maximum(TASK_TESTS, GATHER_SHARE * d * d)
+        items, piece = items_of(graph, TESTS_PER_SECOND * seconds, least, prefixes)
+        ends = prefixes[items[:, ROW]], items[:, PIECES]
+        items[:, FIRST], items[:, END] = cuts(*ends, piece), cuts(*ends, piece + 1)
+        walk = cls(source.parts(graph, items), side, findings, number_of_items(items, source.p))
+        return walk, int(items[:, WORK].sum(dtype=np.float64))
+
+    @classmethod
+    def of_both_sides(
+        cls, source: MatrixSource, graph: Graph, side: Side, rows: Indices, prefixes: Indices, findings: Findings,
+        mirror: Indices,
+    ) -> PlainWalk:  # fmt: skip
+        """The tests of these rows, ascending and with these numbers of prefixes, for one thread."""
+        items = whole_rows(graph, rows)
+        items[:, END] = prefixes
+        part = Part(source.C, graph.neighbours, items, np.zeros(1, dtype=np.int64), graph.widest)
+        return cls([part], side, findings, part.following, mirror)
+
+    def _make_space(self, d: int) -> Space:
+        level = self._side.level
+        lengths = {"t": level - 1, "d": d, "width": d + BLOCK}
+        work = work_space(WalkWork, level=level, elimination=canonical_space(level), **lengths)
+        return self._of_findings or Outcomes.of(d), work_space(Matrices, **lengths), work
+
+    def _walk(self, part: Part, space: Space, state: State) -> None:
+        side = self._side._replace(C=part.C, neighbours=part.neighbours)
+        walk_items(side, part.items, part.following, self._mirror, self._merged, *space, state)
 
 
 def _row_blocks(tests: Indices, least: int, alone: Indices) -> Indices:

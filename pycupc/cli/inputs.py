@@ -19,12 +19,12 @@ from pycupc.cli.output import one_of
 from pycupc.data import EXAMPLE, EXAMPLES, OLDER_NAMES, DataError
 from pycupc.data.content import Content
 from pycupc.data.names import listed
-from pycupc.data.pairs import read_pairs
 from pycupc.data.readers import ReadOptions, read_correlation
 from pycupc.data.source import STDIN
 from pycupc.data.text_layout import is_formula
 from pycupc.graph.drawing import positions
 from pycupc.graph.knowledge import Knowledge
+from pycupc.graph.pairs import read_pairs
 from pycupc.independence.choice import Choice, Wishes
 from pycupc.independence.discrete.suffstat import DegreesOfFreedom
 from pycupc.independence.families import WORDS, choice_of, test_to_name

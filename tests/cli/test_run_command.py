@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from importlib import import_module
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -93,7 +94,9 @@ def test_p_values_that_bounds_have_spared_are_timed_apart(here, monkeypatch):
     X += rng.standard_normal(X.shape)
     pd.DataFrame(X).add_prefix("V").to_csv("dense.csv", index=False)
     plain = pycupc.pc("dense.csv", alpha=0.2, engine="cpu", engine_options={"pruning": False})
-    monkeypatch.setattr(pycupc, "pc", functools.partial(pycupc.pc, engine_options={"pruning": "always"}))
+    monkeypatch.setattr(
+        import_module("pycupc.algorithm.pc"), "pc", functools.partial(pycupc.pc, engine_options={"pruning": "always"})
+    )
     assert run("run", "dense.csv", "--plot", "none", "--quiet", "--alpha", "0.2", "--engine", "cpu") == cli.OK
     seconds = json.loads((here / "dense-pycupc" / "manifest.json").read_text())["seconds"]
     assert list(seconds) == ["read", "pc", "p_values", "write"]
@@ -341,7 +344,7 @@ def test_compiling_is_announced_on_a_terminal_only(here, capsys, monkeypatch, co
     ],
 )
 def test_no_device_and_no_memory_have_their_own_code(here, capsys, monkeypatch, error, said):
-    monkeypatch.setattr(pycupc, "pc", Mock(side_effect=error))
+    monkeypatch.setattr(import_module("pycupc.algorithm.pc"), "pc", Mock(side_effect=error))
     assert run("run", "--example=cell_nuclei") == cli.DEVICE
     assert printed(capsys)[1] == f"pycupc: {said}"
     assert contents(here) == []

@@ -135,8 +135,7 @@ def read(args: argparse.Namespace, bar: LevelBar | None = None) -> tuple[Choice,
     """
     path: Path = EXAMPLES[args.example] if args.example else args.data
     where = "standard input" if str(path) == STDIN else path
-    options = {f.name: getattr(args, f.name) for f in fields(ReadOptions)}
-    del options["missing"]
+    options = {f.name: getattr(args, f.name) for f in fields(ReadOptions) if f.name not in ("missing", "units")}
     is_matrix = isinstance(args.correlation, int)
     try:
         choice = _of_matrix(args, path, options) if is_matrix else _of_table(args, path, options, bar)

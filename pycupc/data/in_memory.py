@@ -78,6 +78,17 @@ def chosen_columns(data: Any, **options: Any) -> Any:
     return data[[column for column in data.columns if str(column) in kept]]
 
 
+def with_columns(data: Any, columns: Mapping[str, list[float]]) -> Any:
+    """A DataFrame with these values in columns, by name; the given one stays as it is."""
+    if hasattr(data, "with_columns"):  # polars
+        return data.with_columns(*(type(data[name])(name, values) for name, values in columns.items()))
+    data = data.copy(deep=False)
+    for name in data.columns:
+        if str(name) in columns:
+            data[name] = columns[str(name)]
+    return data
+
+
 def converted(data: Any, what: str) -> RawTable:
     """The numbers of an object in memory, NaN where a value is missing; `what` is named in messages.
 

@@ -19,6 +19,7 @@ from pycupc.data.names import DataError, kept_names, listed
 from pycupc.data.source import Source, read_source
 from pycupc.data.text_columns import TextColumn, mixed
 from pycupc.data.text_layout import ReadOptions, option
+from pycupc.data.units import numbers_in
 from pycupc.system.extras import data_frame, needed
 
 if TYPE_CHECKING:
@@ -124,6 +125,8 @@ def _from_cells(source: Source, cells: Cells) -> RawTable:
 def _from_arrow(source: Source, options: ReadOptions) -> RawTable:
     schema = binary.arrow_schema(source)
     kept, text = binary.numeric_columns(source.name, schema.names, schema.types, options)
+    read = [name for name in text if name in options.units]
+    text = [name for name in text if name not in read]
     if text and options.drop_non_numeric:
         warn_left_out(source.name, text)
     elif text:
@@ -134,6 +137,13 @@ def _from_arrow(source: Source, options: ReadOptions) -> RawTable:
         raise DataError(f"{source.name}: column {text[0]!r} is not numeric{place}.{ways_out}")
     types = [str(schema.field(name).type) for name in kept]
     X = binary.arrow_columns(source, kept, types)
+    if read:
+        columns = dict(zip(kept, X.T, strict=True)) | {
+            name: np.array(numbers_in(column.to_pylist(), options.missing_cells))
+            for name, column in zip(read, binary.read_arrow(source, read).columns, strict=True)
+        }
+        names = [name for name in map(str, schema.names) if name in columns]
+        X, kept, types = np.column_stack([columns[name] for name in names]), names, []
     return RawTable(X, kept, types, f"the names of {source.kind}", source.facts)
 
 

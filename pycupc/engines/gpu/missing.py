@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.data.categories import MOST_LEVELS
+from pycupc.data.text_columns import MOST_LEVELS
 from pycupc.engines.gpu import device_tuning
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.device_setwise import DeviceSetwiseTests, Shape

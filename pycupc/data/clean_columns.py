@@ -49,13 +49,16 @@ class Decisions:
         wrong = {name: unit.problem for name, unit in found.items() if unit.problem}
         if wrong:
             said = listed([f"{name} {problem}" for name, problem in wrong.items()], "; ")
-            text = "numbers with a unit need the same unit in all rows, and a point or comma that is known ({decimal})"
-            text += ": {said}. Correct them, or leave the column out: {drop}; as texts: {keep}; a text that means a missing "
-            text += "value: {na}"
-            way = option("decimal", "," if decimal == "." else ".")
-            raise DataError(
-                Message(text, said=said, decimal=way, drop=_option("drop", wrong), keep=_option("keep", wrong))
+            text = (
+                "numbers with a unit need the same unit in all rows, and a point or comma that is known ({decimal}): "
             )
+            text += (
+                "{said}. Correct them, or leave the column out: {drop}; as texts: {keep}; a text that means a missing "
+            )
+            text += "value: {na}"
+            way, na = option("decimal", "," if decimal == "." else "."), option("na", ["TEXT"])
+            ways = {name: _option(name, wrong) for name in ("drop", "keep")}
+            raise DataError(Message(text, said=said, decimal=way, na=na, **ways))
         units = {name: unit.name for name, unit in found.items() if unit.name}
         return cls(out, marks_of_missing(rest, units), units, columns)
 

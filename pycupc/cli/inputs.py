@@ -18,6 +18,7 @@ from pycupc.cli.option_types import correlation_argument, delimiter, imputation_
 from pycupc.cli.output import one_of
 from pycupc.data import EXAMPLES, DataError
 from pycupc.data.content import Content
+from pycupc.data.covariances import are_covariances
 from pycupc.data.names import listed
 from pycupc.data.pairs import read_pairs
 from pycupc.data.readers import ReadOptions, read_correlation
@@ -41,7 +42,8 @@ def add_data_arguments(parser: argparse.ArgumentParser, *, rows: bool = False) -
     add = parser.add_argument_group("data").add_argument
     table = (
         "table with one column per variable and one row per observation: .csv, .tsv or .txt, also compressed "
-        "(.gz, .bz2, .xz), .parquet, .feather, .xlsx, .npy, .h5ad, or - for standard input"
+        "(.gz, .bz2, .xz), .parquet, .feather, .xlsx, .npy, .h5ad, or - for standard input; or covariances as Tetrad "
+        "writes them, .cov.txt: the number of rows, the names, the lower triangle"
     )
     add("data", nargs="?", type=Path, metavar="DATA", help=table)
     example = "use the example data of the package: continuous measurements, or categories with --example discrete"
@@ -136,9 +138,9 @@ def read(args: argparse.Namespace, bar: LevelBar | None = None) -> tuple[Choice,
     path: Path = EXAMPLES[args.example] if args.example else args.data
     where = "standard input" if str(path) == STDIN else path
     options = {f.name: getattr(args, f.name) for f in fields(ReadOptions) if f.name not in ("missing", "units")}
-    is_matrix = isinstance(args.correlation, int)
     try:
-        choice = _of_matrix(args, path, options) if is_matrix else _of_table(args, path, options, bar)
+        of_correlations = isinstance(args.correlation, int)
+        choice = _of_matrix(args, path, options) if of_correlations else _of_table(args, path, options, bar)
     except DataError:
         raise
     except (TypeError, ValueError) as error:
@@ -150,7 +152,8 @@ def read(args: argparse.Namespace, bar: LevelBar | None = None) -> tuple[Choice,
         text = "a spreadsheet that opens the .csv files of the results takes these names for formulas (--spreadsheet)"
         warnings.warn(f"{text}: {listed(formulas)}", stacklevel=2)
     table, p, n = choice.content.table, choice.data.p, choice.data.n
-    kind = "correlation matrix" if is_matrix else str(choice.content)
+    is_matrix = choice.content.is_matrix
+    kind = str(choice.content) if not is_matrix else "correlation matrix" if of_correlations else "covariances"
     if not getattr(args, "quiet", True):  # `estimate`, which may print JSON, has no --quiet
         of = f"the correlations of {counted(p, 'variable')}, of {counted(n, 'observation')},"
         rows = f"{counted(len(table.values), 'observation')} of {counted(p, 'variable')}"
@@ -162,10 +165,12 @@ def read(args: argparse.Namespace, bar: LevelBar | None = None) -> tuple[Choice,
 
 def _of_matrix(args: argparse.Namespace, path: Path, options: dict[str, Any]) -> Choice:
     """The choice for a correlation matrix."""
+    if are_covariances(path):
+        raise DataError(f"{path}: holds covariances and the number of observations; leave --correlation out")
     matrix = read_correlation(path, ReadOptions(**options))
     C = definite(matrix.values, nearest=True) if args.nearest else matrix.values
     data = SuffStat(C, args.correlation, matrix.labels)
-    content = Content("numbers", matrix, np.zeros(0, dtype=np.int64))
+    content = Content("numbers", matrix, np.zeros(0, dtype=np.int64), is_matrix=True)
     return Choice("gaussian", gaussCItest, data, content, "a correlation matrix (--correlation): the Gaussian test")
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import os
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
@@ -22,9 +22,9 @@ from pycupc.data.names import DataError, listed, listed_at
 from pycupc.data.source import STDIN
 from pycupc.data.table import Table
 from pycupc.data.text_columns import MANY_TEXTS, NotNumbersError, TextColumn
-from pycupc.data.text_layout import MISSING, ReadOptions, like_a_number
+from pycupc.data.text_layout import MISSING, ReadOptions, like_a_number, option
 from pycupc.data.units import numbers_in, unit_of
-from pycupc.system.localised_message import Message
+from pycupc.system.localised_message import Message, Words
 
 Columns = Literal["numbers", "categories", "both"]
 #: Types of columns of text and of dates.
@@ -39,6 +39,7 @@ class Content:
     table: Table | RawTable | MixedTable
     gaps: NDArray[np.int64]  # the columns with missing values, ascending
     found: str = ""  # of a table that holds words, how the kind was found out, in a clause
+    is_matrix: bool = False  # of correlations
     decided: str | Message = ""  # what was decided about columns, see `pycupc.data.clean_columns.Decisions`
 
     @property
@@ -207,25 +208,57 @@ def content_of(
             error = wrong
             columns = wrong.columns if isinstance(wrong, NotNumbersError) else source.text_columns()
     decisions = Decisions.of(columns, keep, decimal=options.get("decimal", "."), numbers=kind != "categories")
-    if content is not None and source.rereadable and (first := _first_counts(content, keep)):
-        decisions = replace(decisions, out={**first, **decisions.out})
+    if content is not None and source.rereadable:
+        decisions = replace(decisions, out={**_no_values(content, keep), **decisions.out})
     if decisions:
-        with contextlib.suppress(TypeError, ValueError):  # too few columns are left, or there are other errors
-            again, left = source.after(decisions)
+        again, left = source.after(decisions)
+        try:
             return content_of(again, kind, together=together, keep=keep, **left).after(decisions)
-    if content is None and kind is None:
-        content = _of_words(source, together=together)
+        except (TypeError, ValueError) as wrong:  # too few columns are left, or there are other errors
+            if error is not None:
+                raise DataError(Message("{wrong}; {said}", wrong=wrong.args[0], said=decisions.said)) from wrong
+    if content is not None:
+        return content
+    assert error is not None
+    content = _of_words(source, together=together) if kind is None else None
     if content is None:
-        assert error is not None
-        raise error
+        raise _with_doubts(error, columns) if isinstance(data, (str, os.PathLike)) and kind is None else error
+    if out := _no_values(content, keep):
+        without = Decisions(out)
+        with contextlib.suppress(TypeError, ValueError):  # too few columns are left
+            again, left = source.after(without)
+            return content_of(again, kind, together=together, keep=keep, **left).after(without)
     return content
 
 
-def _first_counts(content: Content, keep: Sequence[str]) -> dict[str, str]:
-    """The first column, with what it is, if it has a name and counts the rows."""
-    table = content.table
-    if table.labels is None or table.labels[0] in keep:
+def _with_doubts(error: DataError | TypeError, columns: Mapping[str, TextColumn]) -> DataError | TypeError:
+    """The error, which begins with the columns that hold numbers and other texts, if there are any."""
+    names = [name for name, kind in columns.items() if kind.numbers and not kind.only_marks]
+    if not names or not isinstance(error, DataError):
+        return error
+    texts = {name: listed([*map(repr, columns[name].texts)], most=2) for name in names}
+    text = "{said} hold numbers beside other texts: if these mean a missing value: {na}; if all are categories: "
+    text += "{keep}; else: {drop}. {error}"
+    ways = {"na": option("na", list(columns[names[0]].texts)[:1]), "drop": option("drop", names)}
+    keep = Words(f"keep={names}", in_shell=" ".join(["--keep", *map(shlex.quote, names)]))
+    said = listed([f"{name} ({texts[name]})" for name in names])
+    return DataError(Message(text, said=said, keep=keep, error=error.args[0], **ways))
+
+
+def _no_values(content: Content, keep: Sequence[str]) -> dict[str, str]:
+    """Columns with a name that hold nothing, and the first one if it counts the rows; each with what it is."""
+    table, found = content.table, dict[str, str]()
+    if table.labels is None:
         return {}
+    if isinstance(table, Table | MixedTable) and len(content.gaps):
+        empty = content.gaps[np.isnan(table.values[:, content.gaps]).all(axis=0)].tolist()
+        found = {table.labels[j]: "has no values" for j in empty if table.labels[j] not in keep}
+    return found | ({} if table.labels[0] in keep else _first_counts(table))
+
+
+def _first_counts(table: Table | RawTable | MixedTable) -> dict[str, str]:
+    """The first column, with what it is, if it counts the rows."""
+    assert table.labels is not None
     own = None if isinstance(table, RawTable) or table.categories is None else table.categories[0]
     cells = table.values[:, 0].tolist()
     try:
@@ -275,15 +308,34 @@ def _of_words(source: _Memory, *, together: bool) -> Content | None:
     except source.no_words:
         return None
     words = {j: list(map(str, own)) for j, own in enumerate(mixed.categories) if own is not None}
-    texts_of = [own for j, own in words.items() if not are_kept(mixed.names[j])]
-    damaged = any(map(like_a_number, itertools.chain(*texts_of))) or _name_rows(mixed.names[0], words.get(0), mixed.n)
-    if not words or (damaged and not source.typed):
+    if not words:
         return None
+    if not source.typed:
+        doubtful = [mixed.names[j] for j, own in words.items() if _may_be_numbers(mixed.values[:, j], own)]
+        if [name for name in doubtful if not are_kept(name)] or _name_rows(mixed.names[0], words.get(0), mixed.n):
+            return None
     texts = (map(str, np.unique(column[~np.isnan(column)]).tolist()) for column in mixed.numbers().T)
     if not together and 2 * len(words) >= mixed.p and not any(map(is_measured, texts)):
         return _categories(source, "holds categories")
     names = listed([mixed.names[j] for j in words], most=3)
     return _both(mixed, f"{len(words)} of {mixed.p} columns hold words ({names})")
+
+
+def _may_be_numbers(codes: NDArray[np.float64], texts: Sequence[str]) -> bool:
+    """Whether a column of texts, and codes of them, may be one of numbers, some of which are damaged or missing.
+
+    Not so few whole numbers among ranges (0, 1-19, 20+), or among words in most rows, each in several.
+    """
+    numbers = [like_a_number(text) for text in texts]
+    if not any(numbers):
+        return False
+    measured = is_measured([text for text, number in zip(texts, numbers, strict=True) if number], few=True)
+    rows = np.bincount(codes[~np.isnan(codes)].astype(int), minlength=len(texts))
+    of_words = rows[~np.array(numbers)]
+    often = len(of_words) > 0 and int(of_words.sum()) >= 2 * len(of_words)
+    with_figures = all(any(map(str.isdigit, text)) for text, number in zip(texts, numbers, strict=True) if not number)
+    mostly_words = len(of_words) >= sum(numbers) and 2 * int(of_words.sum()) >= int(rows.sum())
+    return measured or not often or not (with_figures or mostly_words)
 
 
 def _name_rows(name: str, first: Sequence[str] | None, n: int) -> bool:

@@ -75,9 +75,9 @@ class TextColumn:
 
         Words that are few for the number of rows may be categories, and numbers with a unit are numbers.
         """
-        k, n = len(self.texts), self.words + self.other_forms + self.numbers
+        k, n = len(self.texts), self.rows
         if k <= MANY_TEXTS:
-            return ""
+            return "names the rows" if self.words == k == n > 2 and not any(map(has_unit, self.texts)) else ""
         if not self.numbers and not self.comes_again and are_dates_in_order(self.texts):
             return "holds dates in order"
         different = f"{k:,} different texts in {n:,} rows"

@@ -28,6 +28,8 @@ _WHOLE = re.compile(r"\d+", re.ASCII)
 #: A whole number in groups of three digits, as 1.234 may be one.
 IN_GROUPS = re.compile(r"[+-]?(?:0|[1-9]\d{0,2}(?:\.\d{3})*)", re.ASCII)
 
+_POINTS_IN_GROUPS = re.compile(r"[+-]?\d{1,3}(?:\.\d{3})+(?:,\d*)?\s*%?")
+
 #: Characters of numbers that are written in another form, but not of a genotype (0/1, 0|1) or a range (18-25).
 _OTHER_FORMS = re.compile(r"[\s,._'\u2019\u2212%]")
 
@@ -294,7 +296,9 @@ def is_mark(cell: str) -> bool:
 
 
 def like_a_number(cell: str) -> bool:
-    """Whether a cell holds a number, also in another form: 0,5, 1 000, 1_000, 5 %, other digits."""
+    """Whether a cell holds a number, also in another form: 0,5, 1 000, 1_000, 5 %, other digits; not 1.2.1."""
+    if cell.count(".") > 1 and _POINTS_IN_GROUPS.fullmatch(cell.strip()) is None:
+        return False
     try:
         float(_OTHER_FORMS.sub("", cell))
     except ValueError:

@@ -11,12 +11,14 @@ from typing import Any
 
 from pycupc.data.categories import keeping
 from pycupc.data.content import Content, content_of
+from pycupc.data.covariances import are_covariances
 from pycupc.data.names import listed
 from pycupc.data.text_layout import ReadOptions
 from pycupc.independence.base import IndependenceTest
 from pycupc.independence.choice import Choice, Wishes, wish
 from pycupc.independence.custom import BATCH, CUSTOM, Batch
 from pycupc.independence.discrete.family import FAMILY as DISCRETE
+from pycupc.independence.gaussian.covariances import of_covariances
 from pycupc.independence.gaussian.family import FAMILY as GAUSSIAN
 from pycupc.independence.kernel.family import FAMILY as KERNEL
 from pycupc.independence.missing.family import IMPUTED, TESTWISE
@@ -146,6 +148,8 @@ def choice_of(data: Any, wishes: Wishes, *, keep_columns: Sequence[str] = (), **
     named = WORDS.get(wishes.test)
     if named is None and wishes.test != "auto":
         raise ValueError(f"test must be one of 'auto', {', '.join(map(repr, WORDS))}, got {wishes.test!r}")
+    if are_covariances(data):
+        return of_covariances(data, wishes, keep_columns=keep_columns, **options)
     options |= {"missing": wishes.missing} if wishes.missing in ("drop-rows", "error") else {}
     kind, together = None if named is None else named.columns, wishes.correlation is not None
     with keeping(keep_columns):

@@ -67,6 +67,11 @@ def add_data_arguments(parser: argparse.ArgumentParser, *, rows: bool = False) -
     add("--sheet", metavar="NAME", help="sheet of an Excel file (needed if there are several)")
     for name, what in (("--only", "read these columns and no others"), ("--drop", "leave out these columns")):
         add(name, action="extend", nargs="+", default=[], metavar="NAME", help=f"{what}; give DATA before")
+    across = (
+        "rows are variables, as genes often are, and columns observations; a first column of text names the variables, "
+        "which --only and --drop choose, and other columns of text are left out"
+    )
+    add("--transpose", action="store_true", help=across)
     add("--drop-non-numeric", action="store_true", help="leave out all columns with other cells than numbers")
     kept = (
         "keep these columns, though their texts name the rows, are dates in order or free text, which are left out "

@@ -37,8 +37,11 @@ def read_categories(path: str | PurePath, options: ReadOptions | None = None) ->
     """
     options, types = options or ReadOptions(), list[str]()
     source = read_source(path)
+    of_all: dict[str, Any] = {"only": (), "drop": ()} if options.transpose else {}
     if options.drop_non_numeric:
         raise DataError(f"{source.name}: {option('drop_non_numeric', value=True)} leaves no categories; name columns")
+    if options.transpose and source.kind in ("parquet", "feather"):
+        raise DataError(f"{source.name}: categories in {source.kind} are not transposed; write the table transposed")
     if source.kind in ("parquet", "feather"):
         schema = binary.arrow_schema(source)
         columns = list(map(str, schema.names))
@@ -49,13 +52,17 @@ def read_categories(path: str | PurePath, options: ReadOptions | None = None) ->
             column[:] = [without_unit(cell) for cell in column]
         cells, rows_have_names = np.array(body, dtype=object).T, False
     else:
-        found = Cells.of(source, replace(options, header="no" if options.header == "no" else "yes"))
+        found = Cells.of(source, replace(options, header="no" if options.header == "no" else "yes", **of_all))
+        found = found.with_row_names() if options.transpose else found
         kept, layout = found.layout.columns, found.layout.words
         labels = [found.layout.names[k] for k in kept]
         cells = np.array([[row[k].strip() for k in kept] for _, row in found.body()], dtype=object)
         cells = cells.reshape(-1, len(kept))
         found.warn_of_groups()
-        rows_have_names = found.rows_have_names(len(cells))
+        rows_have_names = found.rows_have_names(len(cells)) and not options.transpose
+        if options.transpose:
+            cells, labels = _transposed(source.name, cells, found, options)
+            layout += "; transposed: rows are variables"
     check_size(source.name, len(cells), len(labels))
     no_value = _MISSING | {cell.strip().casefold() for cell in options.na}
     holes = np.array([[cell.casefold() in no_value for cell in row] for row in cells.tolist()])
@@ -65,6 +72,15 @@ def read_categories(path: str | PurePath, options: ReadOptions | None = None) ->
         cells[holes] = None
     table = RawTable(cells, labels, types, layout=layout, facts=source.facts, rows_have_names=rows_have_names)
     return complete_rows(source.name, table, holes, options.missing)
+
+
+def _transposed(name: str, cells: NDArray[Any], found: Cells, options: ReadOptions) -> tuple[NDArray[Any], list[str]]:
+    """The cells with rows as columns, of which the options `only` and `drop` choose some, and their names."""
+    has_names = found.layout.has_row_names
+    names = found.first_column() if has_names else [f"V{k + 1}" for k in range(len(cells))]
+    kept = kept_names(name, names, options.only, options.drop)
+    place = {one: k for k, one in enumerate(names)}
+    return cells[[place[one] for one in kept]].T, kept
 
 
 #: Up to this number of different whole numbers, a column beside columns of words is taken for codes of categories.

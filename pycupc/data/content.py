@@ -222,7 +222,7 @@ def content_of(
     assert error is not None
     content = _of_words(source, together=together) if kind is None else None
     if content is None:
-        raise _with_doubts(error, columns) if isinstance(data, (str, os.PathLike)) and kind is None else error
+        raise _with_doubts(data, error, columns) if kind is None else error
     if out := _no_values(content, keep):
         without = Decisions(out)
         with contextlib.suppress(TypeError, ValueError):  # too few columns are left
@@ -231,18 +231,20 @@ def content_of(
     return content
 
 
-def _with_doubts(error: DataError | TypeError, columns: Mapping[str, TextColumn]) -> DataError | TypeError:
-    """The error, which begins with the columns that hold numbers and other texts, if there are any."""
+def _with_doubts(data: Any, error: DataError | TypeError, columns: Mapping[str, TextColumn]) -> DataError | TypeError:
+    """The error; where only some columns of text hold numbers as well, it begins with these."""
     names = [name for name, kind in columns.items() if kind.numbers and not kind.only_marks]
-    if not names or not isinstance(error, DataError):
+    if not names or len(names) == len(columns) or not isinstance(error, DataError):
         return error
     texts = {name: listed([*map(repr, columns[name].texts)], most=2) for name in names}
-    text = "{said} hold numbers beside other texts: if these mean a missing value: {na}; if all are categories: "
+    text = (
+        "{path}: {said} hold numbers beside other texts: if these mean a missing value: {na}; if all are categories: "
+    )
     text += "{keep}; else: {drop}. {error}"
     ways = {"na": option("na", list(columns[names[0]].texts)[:1]), "drop": option("drop", names)}
     keep = Words(f"keep={names}", in_shell=" ".join(["--keep", *map(shlex.quote, names)]))
     said = listed([f"{name} ({texts[name]})" for name in names])
-    return DataError(Message(text, said=said, keep=keep, error=error.args[0], **ways))
+    return DataError(Message(text, path=os.fspath(data), said=said, keep=keep, error=error.args[0], **ways))
 
 
 def _no_values(content: Content, keep: Sequence[str]) -> dict[str, str]:
@@ -269,16 +271,17 @@ def _first_counts(table: Table | RawTable | MixedTable) -> dict[str, str]:
 
 
 def _texts(content: Content) -> dict[str, TextColumn]:
-    """The columns of categories, or of texts; of those with few different ones only these."""
+    """The columns of categories, or of texts; of those with few different ones only these, as coming again."""
     table = content.table
-    columns = []
     if isinstance(table, RawTable):
-        columns = [column.tolist() for column in table.values.T]
-    else:
-        for codes, own in zip(table.values.T, table.categories or (), strict=False):
-            many = own is not None and len(own) > MANY_TEXTS
-            columns.append([own[int(code)] for code in codes[~np.isnan(codes)].tolist()] if many and own else own or [])
-    return {name: TextColumn.of(cells) for name, cells in zip(table.names, columns, strict=False)}
+        return {name: TextColumn.of(column.tolist()) for name, column in zip(table.names, table.values.T, strict=True)}
+    found = {}
+    for name, codes, own in zip(table.names, table.values.T, table.categories or (), strict=False):
+        if own is not None and len(own) > MANY_TEXTS:
+            found[name] = TextColumn.of([own[int(code)] for code in codes[~np.isnan(codes)].tolist()])
+        elif own is not None:
+            found[name] = replace(TextColumn.of(own), comes_again=True)
+    return found
 
 
 def _categories(source: _Memory, found: str = "") -> Content:

@@ -34,6 +34,7 @@ from pycupc.data.text_layout import (
     find_delimiter,
     find_layout,
     is_mark,
+    is_number,
     option,
     rows,
 )
@@ -71,6 +72,19 @@ class Cells:
             raise DataError(f"{source.name}: the file is empty")
         out.layout = find_layout(source.name, head, options, matrix=matrix)
         return out
+
+    def with_row_names(self) -> Cells:
+        """These cells, whose first column names the rows, unless it holds a number."""
+        cells = [row[0].strip() for _, row in self.below_header(1)]
+        if self.layout.has_row_names or self.options.index == "no" or not cells or is_number(cells[0]):
+            return self
+        head = [row for _, row in islice(self.rows(), HEAD)]
+        options = replace(self.options, index="yes")
+        return replace(self, options=options, layout=find_layout(self.name, head, options))
+
+    def first_column(self) -> list[str]:
+        """The cells of the first column, without the header."""
+        return [row[0].strip() for _, row in self.body()]
 
     def rows(self) -> Iterator[tuple[int, list[str]]]:
         """Line number and cells of each row, from the beginning."""

@@ -77,7 +77,8 @@ class TextColumn:
         """
         k, n = len(self.texts), self.rows
         if k <= MANY_TEXTS:
-            return "names the rows" if self.words == k == n > 2 and not any(map(has_unit, self.texts)) else ""
+            each_once = self.words == k == n > 2 and not self.comes_again
+            return "names the rows" if each_once and not any(map(has_unit, self.texts)) else ""
         if not self.numbers and not self.comes_again and are_dates_in_order(self.texts):
             return "holds dates in order"
         different = f"{k:,} different texts in {n:,} rows"

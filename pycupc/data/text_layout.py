@@ -75,6 +75,9 @@ class ReadOptions:
         Treatment of missing values. "keep" leaves NaN in the data.
     units : sequence of str
         Columns of numbers with a unit, as 5.2 mg, $5 or 1,200 kg, which are read without it.
+    transpose : bool
+        Rows are variables, as genes often are, and columns observations; the first column, if it holds no numbers,
+        names the variables, and other columns of text are left out. `only` and `drop` name variables then.
     """
 
     header: Choice = "auto"
@@ -89,6 +92,7 @@ class ReadOptions:
     drop_non_numeric: bool = False
     missing: Literal["error", "drop-rows", "keep"] = "error"
     units: Sequence[str] = ()
+    transpose: bool = False
 
     def __post_init__(self) -> None:
         for name, allowed in _CHOICES.items():

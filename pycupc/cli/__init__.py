@@ -123,7 +123,7 @@ def _refuse(unknown: Sequence[str], parser: argparse.ArgumentParser) -> None:
     """Exit with a usage error about arguments that the parser of a command does not know."""
     option = next((word.partition("=")[0] for word in unknown if word.startswith("-")), None)
     if option is None:
-        parser.error(f"unrecognized arguments: {' '.join(unknown)}")
+        parser.error(f"unrecognized arguments: {' '.join(unknown)}; see {parser.prog} --help")
     options = [name for name in parser._option_string_actions if name.startswith("--")]
     parser.error(f"there is no option {option}{did_you_mean(option, options) or f'; see {parser.prog} --help'}")
 

@@ -51,7 +51,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 def main(args: argparse.Namespace) -> int:
     from pycupc import SuffStat
-    from pycupc.cli.compare_command import load_or_compute
+    from pycupc.cli.compare_command import load
     from pycupc.graph import drawing as plotting
     from pycupc.stability import Consensus, PagConsensus
 
@@ -69,9 +69,7 @@ def main(args: argparse.Namespace) -> int:
     ending = out.suffix.lower()
     if ending not in (*_PICTURES, ".html"):
         args.parser.error(f"--out must end in {', '.join(_PICTURES)} or .html, got {out.name}")
-    fit = _consensus(args.result) or load_or_compute(
-        args.result, None if args.data is None else SuffStat.from_data(args.data)
-    )
+    fit = _consensus(args.result) or load(args.result, None if args.data is None else SuffStat.from_data(args.data))
     look = picture_options.picture_arguments(args, fit.labels, page=ending == ".html")
     if ending == ".html":
         fit.explore(out, around=args.around, radius=args.radius, show=False, **look)

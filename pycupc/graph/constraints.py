@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data.names import listed
-from pycupc.data.pairs import Pairs
 from pycupc.graph.cycles import directed_cycle
+from pycupc.graph.pairs import Pairs
 
 Indices = NDArray[np.int64]
 Mask = NDArray[np.bool_]

@@ -66,7 +66,7 @@ def test_read_only_package_and_no_home(read_only):
     (folder,) = Path(read_only["TMPDIR"]).glob("pycupc-cache-*")
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert list(folder.rglob("*.nbi"))
-    done = run("-m", "pycupc", "run", "--example", "--quiet", "--m-max", "0")
+    done = run("-m", "pycupc", "run", "--example=cell_nuclei", "--quiet", "--m-max", "0")
     assert (done.returncode, done.stderr) == (0, "")
     results = Path(read_only["TMPDIR"]) / "example-pycupc"
     assert (results / "graph.png").is_file()

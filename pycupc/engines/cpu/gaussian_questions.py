@@ -145,9 +145,8 @@ class _PairWalk(RowWork):
         return space_for_sets(min(self._deepest, d), d), work
 
     def _walk(self, part: Part, space: tuple[ConditionalCovariances, SubsetWork], state: threads.State) -> None:
-        shared = self._limits, self._made
-        how = self._only_first, self._largest_p
-        _walk_pairs(part.C, self._asked, part.items, part.following, *shared, *space, *how, state)
+        given, how = (self._limits, self._made), (self._only_first, self._largest_p)
+        _walk_pairs(part.C, self._asked, part.items, part.following, *given, *space, *how, state)
 
 
 def _loads(first: Indices, last: Indices, d: Indices) -> tuple[Floats, Indices]:

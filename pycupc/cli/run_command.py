@@ -16,6 +16,7 @@ from pycupc.cli.folder import OutputFolder
 from pycupc.cli.interrupts import interrupting
 from pycupc.cli.output import INTERRUPTED, NoRoomError, add_command
 from pycupc.cli.writing import GRAPH_FILES, FileKind, graph_files, pictures, text, too_large
+from pycupc.data import TRUTHS
 from pycupc.graph import exports
 from pycupc.results.edge_columns import sepset_columns
 from pycupc.results.pagalgo import PagAlgo
@@ -91,8 +92,10 @@ def main(args: argparse.Namespace) -> int:
         no_more_interrupts()
         with level_bar(wanted=shown) as bar:
             progress = None if bar is None else bar.writing
-            writing.keep(record, fit, writing.facts_of(fit), progress)
-    code = writing.report(record, None if args.quiet or interruption is not None else fit.summary())
+            truth = _found_of_the_truth(fit, args.example) if interruption is None else {}
+            writing.keep(record, fit, writing.facts_of(fit) | truth, progress)
+    shown_summary = not args.quiet and interruption is None
+    code = writing.report(record, "\n".join([fit.summary(), *truth.values()]) if shown_summary else None)
     if interruption is None:
         return code
     print(f"pycupc: {interruption} is in {record.place}{os.sep}", file=sys.stderr)
@@ -140,6 +143,20 @@ def _cpdag_of(fit: PcAlgo | PagAlgo) -> PcAlgo:
         way = "--u2pd retry gives a graph that a DAG extends, without --to-cpdag the graph is written as it is"
         raise ValueError(f"--to-cpdag: no DAG extends the graph ({fit.without_dag()}); {way}; nothing was written")
     return fit.to_cpdag()
+
+
+def _found_of_the_truth(fit: PcAlgo | PagAlgo, example: str | None) -> dict[str, str]:
+    """How much of the true graph of example data was found, for the manifest; {} if it or a variable is not known."""
+    if example not in TRUTHS or not isinstance(fit, PcAlgo):
+        return {}
+    from pycupc.truth.evaluation import evaluate
+    from pycupc.truth.known_graph import load_truth
+
+    truth = load_truth(example)
+    if set(fit.labels) != set(truth.labels):
+        return {}
+    found = evaluate(fit, truth, as_cpdag=True).sentence
+    return {"truth": f"the true graph is known: {found}"}
 
 
 def _find_p_values(fit: PcAlgo | PagAlgo) -> str | None:
@@ -196,7 +213,7 @@ FILES = (
             show=False,
             around=args.around or None,
             radius=args.distance,
-            name="example data" if args.example else args.data.name.split(".")[0],
+            name=args.example or args.data.name.split(".")[0],
             **picture_options.picture_arguments(args, fit.labels, page=True),
         ),
         left_out=too_large,

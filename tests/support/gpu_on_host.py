@@ -259,6 +259,11 @@ class HostDevice(Device):
         if self.tick is not None:
             self.tick()
 
+    def product(self, A, B, out, scale: float = 1.0, keep: float = 0.0) -> None:
+        assert not np.shares_memory(A, out) or keep == 0.0
+        made = scale * (np.asarray(A) @ np.asarray(B))
+        out[...] = made + keep * out if keep else made
+
     def stop_kernels(self) -> None:
         """None runs."""
 

@@ -1,6 +1,6 @@
 """The Python half of the R package's transport: plain values in, plain values out, and arrays in R's own memory.
 
-The R half is r_wrapper/R/transport.R. Between them is reticulate, from version 1.28 on, which cannot convert arrays of
+The R half is r_wrapper/R/compute.R. Between them is reticulate, from version 1.28 on, which cannot convert arrays of
 NumPy 2, turns integers beyond 32 bits into 0, and must not share a process with rpy2. So an array lies in a vector of
 R, which both sides see (`r_memory`).
 

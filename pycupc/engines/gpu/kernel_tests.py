@@ -72,10 +72,6 @@ class DeviceKernelTest(KernelTest):
         self.at_once = 1 << 14
         self._matrices: dict[int, KernelMatrices] = {}  # of the size of the sets
 
-    @property
-    def together(self) -> int:  # type: ignore[override]
-        return device_tuning.KERNEL_TESTS
-
     def _given(self, V: Indices) -> Floats:
         """The p-values of tests given sets of one size: of the doubtful ones by the CPU."""
         order = np.lexsort((V[:, 1], V[:, 0], *V[:, :1:-1].T))

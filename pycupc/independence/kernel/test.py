@@ -132,6 +132,7 @@ class KernelTest(SetwiseTest):
     name = "kernel"
     together = ROUND
     bounds: Bounds | None = None  # of the tests of a run on a device
+    given_sets = False  # whether tests given sets are to be made
 
     def __init__(
         self, data: KernelData, alpha: float, how: KCI, *, NAdelete: bool = True, quirks: bool = False
@@ -146,6 +147,7 @@ class KernelTest(SetwiseTest):
     def check_room_for_sets(self) -> None:
         """Count the bytes of tests given sets; MemoryError if they do not fit free memory."""
         check_memory(n := self.data.n)
+        self.given_sets = True
         kept = min(KEPT + self._bytes_together, self.p**2 * self._bytes_of_end(1))
         self.nbytes += kept + min(available_cores(), max(1, free_memory() // bytes_of_thread(n))) * bytes_of_thread(n)
 

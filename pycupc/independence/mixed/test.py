@@ -51,6 +51,13 @@ class _TestOfBothKinds(SetwiseTest):
         self.nbytes = 2 * data.values.nbytes
         self.cost = max(data.values[..., 0].size / 2, 1.0)
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_likelihoods"}  # a copy finds them again
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__ |= state
+        self.__dict__.pop("_likelihoods", None)  # of pickles of 0.2.0
+
     def p_of_tests(self, x: Indices, y: Indices, S: Indices) -> Floats:
         V, p = np.column_stack([x, y, S]).astype(np.int64, copy=False), np.empty(len(x))
         kinds = self.data.categorical

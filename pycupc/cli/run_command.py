@@ -17,6 +17,7 @@ from pycupc.cli.interrupts import interrupting
 from pycupc.cli.output import INTERRUPTED, NoRoomError, add_command
 from pycupc.cli.writing import GRAPH_FILES, FileKind, graph_files, pictures, text, too_large
 from pycupc.data import TRUTHS
+from pycupc.data.clean_columns import FACTS
 from pycupc.graph import exports
 from pycupc.results.edge_columns import sepset_columns
 from pycupc.results.pagalgo import PagAlgo
@@ -83,8 +84,7 @@ def main(args: argparse.Namespace) -> int:
         fit, interruption = _fit(args, record, shown)
         if args.to_cpdag and interruption is None:
             fit = _cpdag_of(fit)
-        facts = ("columns_left_out", "marks_of_missing", "rows_dropped")
-        if decided := [record.source[fact] for fact in facts if fact in record.source]:
+        if decided := [record.source[fact] for fact in FACTS if fact in record.source]:
             fit.notes["data"] = "; ".join(decided)
         if fit.p_values.deferred:
             with record.timed("p_values"), level_bar(wanted=shown):

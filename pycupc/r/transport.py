@@ -54,11 +54,12 @@ from pycupc.results.serialisation import sepset_arrays
 from pycupc.results.tests_after_levels import LaterPValues
 from pycupc.stability import cstar, stability
 from pycupc.stability.resample_checkpoint import seed_in
+from pycupc.system.jit import end_compiling
 from pycupc.system.logging import lines_to
 from pycupc.system.machine import gpu_works, version_of
 from pycupc.system.version import __version__ as VERSION
 
-__all__ = ["PROTOCOL", "TESTS", "VERSION", "Job", "situation"]
+__all__ = ["PROTOCOL", "TESTS", "VERSION", "Job", "end_compiling", "situation"]
 
 #: Version of the messages that the two halves exchange; must equal `protocol` of r_wrapper/R/python.R.
 PROTOCOL = 21

@@ -56,7 +56,8 @@ class Decisions:
                 "{said}. Correct them, or leave the column out: {drop}; as texts: {keep}; a text that means a missing "
             )
             text += "value: {na}"
-            way, na = option("decimal", "," if decimal == "." else "."), option("na", ["TEXT"])
+            way = Words(option("decimal", "," if decimal == "." else "."), "dec of read.csv")
+            na = Words(option("na", ["TEXT"]), "na.strings of read.csv")
             ways = {name: _option(name, wrong) for name in ("drop", "keep")}
             raise DataError(Message(text, said=said, decimal=way, na=na, **ways))
         units = {name: unit.name for name, unit in found.items() if unit.name}
@@ -100,9 +101,8 @@ FACTS = ("columns_left_out", "units", "marks_of_missing", "rows_dropped")
 def _option(name: str, columns: Iterable[str]) -> Words:
     """How to keep columns, or to leave them out."""
     names = list(columns)
-    in_r = "x[setdiff(names(x), " if name == "drop" else "factor() of "
     quoted = ", ".join(f'"{one}"' for one in names)
-    in_r += f"c({quoted}))]" if name == "drop" else quoted
+    in_r = f"x[setdiff(names(x), c({quoted}))]" if name == "drop" else f"factor() of {quoted}, or indepTest"
     return Words(f"{name}={names}", in_r, " ".join([f"--{name}", *map(shlex.quote, names)]))
 
 

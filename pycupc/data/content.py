@@ -208,7 +208,7 @@ def content_of(
             error = wrong
             columns = wrong.columns if isinstance(wrong, NotNumbersError) else source.text_columns()
     decisions = Decisions.of(columns, keep, decimal=options.get("decimal", "."), numbers=kind != "categories")
-    if content is not None and source.rereadable:
+    if content is not None and source.rereadable and not source.typed:
         decisions = replace(decisions, out={**_no_values(content, keep), **decisions.out})
     if decisions:
         again, left = source.after(decisions)
@@ -223,7 +223,7 @@ def content_of(
     content = _of_words(source, together=together) if kind is None else None
     if content is None:
         raise _with_doubts(data, error, columns) if kind is None else error
-    if out := _no_values(content, keep):
+    if out := {} if source.typed else _no_values(content, keep):
         without = Decisions(out)
         with contextlib.suppress(TypeError, ValueError):  # too few columns are left
             again, left = source.after(without)

@@ -15,14 +15,14 @@ from pycupc.algorithm.arguments import Problem, running
 from pycupc.algorithm.level_checkpoint import Checkpoint
 from pycupc.algorithm.parameters import Arguments, Method
 from pycupc.algorithm.tiered_levels import TieredLevels
-from pycupc.engines.clusters import Workplace
 from pycupc.engines.protocol import Division, Engine, EngineError, LevelResult, ProgressHook, State
 from pycupc.graph.removals import Removals
 from pycupc.graph.sepset import SepSets
 from pycupc.graph.sparse import SparseGraph
 from pycupc.independence.custom import IndepTest
-from pycupc.results.level_summary import LevelSummary
 from pycupc.results.pcalgo import PcAlgo
+from pycupc.results.summary import LevelSummary
+from pycupc.system.clusters import Workplace
 from pycupc.system.logging import logger
 from pycupc.system.nearest import hinted
 

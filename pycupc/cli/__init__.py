@@ -19,7 +19,6 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-import pycupc
 from pycupc.cli.interrupts import interrupting
 from pycupc.cli.output import (
     COMMANDS,
@@ -35,7 +34,7 @@ from pycupc.cli.output import (
     with_each_format,
 )
 from pycupc.system.files import NO_ROOM
-from pycupc.system.limits import NoThreadError, left_of_address_space
+from pycupc.system.limits import EngineError, NoThreadError, left_of_address_space
 from pycupc.system.localised_message import on_the_command_line
 from pycupc.system.nearest import did_you_mean
 from pycupc.system.version import __version__
@@ -151,7 +150,7 @@ def _run_command(args: argparse.Namespace) -> int:
             except OSError:  # it is the output that found no room, and would not when Python ends either
                 discard_output()
         return _fail(DEVICE if of_disk else DATA, str(error))
-    except (pycupc.EngineError, ImportError, ValueError) as error:  # ImportError: an argument needs an optional package
+    except (EngineError, ImportError, ValueError) as error:  # ImportError: an argument needs an optional package
         of_folder = DEVICE if isinstance(error, NoRoomError) else USAGE if isinstance(error, FolderError) else None
         code = of_folder or (DATA if isinstance(error, ValueError) else DEVICE)
         return _fail(code, _without_room(error) or str(error))

@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import pycupc
 from pycupc.cli.output import DATA, DIFFERS, OK, USAGE, add_command
 from pycupc.results import npz
 from pycupc.results.pagalgo import PagAlgo
@@ -38,10 +37,12 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 def main(args: argparse.Namespace) -> int:
     from pycupc.data.names import DataError
+    from pycupc.independence.gaussian.suffstat import SuffStat
     from pycupc.r.bridge import RBridgeError
+    from pycupc.results.comparison import compare
 
     try:
-        suffStat = pycupc.SuffStat.from_data(args.data) if args.data else None
+        suffStat = SuffStat.from_data(args.data) if args.data else None
         fits = [
             load_or_compute(source, suffStat, args.alpha, skeleton=args.skeleton, m_max=args.m_max)
             for source in (args.a, args.b)
@@ -49,7 +50,7 @@ def main(args: argparse.Namespace) -> int:
         names = [source if source in METHODS else Path(source).name for source in (args.a, args.b)]
         if names[0] == names[1]:
             names = [f"A ({args.a})", f"B ({args.b})"]
-        comparison = pycupc.compare(*fits, suffStat=suffStat, alpha=args.alpha, names=names, rtol=args.rtol)
+        comparison = compare(*fits, suffStat=suffStat, alpha=args.alpha, names=names, rtol=args.rtol)
     except (ValueError, OSError, RBridgeError) as error:
         print(f"pycupc compare: {error}", file=sys.stderr)
         return DATA if isinstance(error, DataError) else USAGE
@@ -76,7 +77,10 @@ def load_or_compute(
     if suffStat is None or alpha is None:
         raise ValueError(f"the method {source} needs data and alpha")
     if source == "pycupc":
-        return (pycupc.skeleton if skeleton else pycupc.pc)(suffStat, alpha=alpha, **options)
+        from pycupc.algorithm.parameters import function_of
+
+        fit: PcAlgo = function_of("skeleton" if skeleton else "pc")(suffStat, alpha=alpha, **options)
+        return fit
     from pycupc.r.bridge import pcalg_pc, pcalg_skeleton
 
     method = str(source).removeprefix("pcalg-")

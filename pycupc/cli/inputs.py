@@ -16,16 +16,16 @@ import numpy as np
 from pycupc.cli.method_options import add_options, check_method
 from pycupc.cli.option_types import correlation_argument, delimiter, imputation_seed, missing_values, probability
 from pycupc.cli.output import one_of
-from pycupc.data import EXAMPLES, DataError
+from pycupc.data import EXAMPLE, EXAMPLES, OLDER_NAMES, DataError
 from pycupc.data.content import Content
 from pycupc.data.covariances import are_covariances
 from pycupc.data.names import listed
-from pycupc.data.pairs import read_pairs
 from pycupc.data.readers import ReadOptions, read_correlation
 from pycupc.data.source import STDIN
 from pycupc.data.text_layout import is_formula
 from pycupc.graph.drawing import positions
 from pycupc.graph.knowledge import Knowledge
+from pycupc.graph.pairs import read_pairs
 from pycupc.independence.choice import Choice, Wishes
 from pycupc.independence.discrete.suffstat import DegreesOfFreedom
 from pycupc.independence.families import WORDS, choice_of, test_to_name
@@ -46,8 +46,11 @@ def add_data_arguments(parser: argparse.ArgumentParser, *, rows: bool = False) -
         "writes them, .cov.txt: the number of rows, the names, the lower triangle"
     )
     add("data", nargs="?", type=Path, metavar="DATA", help=table)
-    example = "use the example data of the package: continuous measurements, or categories with --example discrete"
-    add("--example", nargs="?", **one_of(*EXAMPLES), const="continuous", help=example)
+    example = (
+        "use example data of the package: greenhouse (default) or sprinkler, simulated from a graph, of which the "
+        "summary says how much was found; cell_nuclei, real measurements"
+    )
+    add("--example", nargs="?", **_example_names(), const=EXAMPLE.stem, help=example)
     correlation = (
         "numbers: pearson (default); spearman, kendall, normal-scores: of ranks; latent: columns with two values, or "
         "up to 10 whole ones, are classes of Gaussian variables"
@@ -87,6 +90,12 @@ def add_data_arguments(parser: argparse.ArgumentParser, *, rows: bool = False) -
     add("--missing", type=missing_values, default="auto", metavar="HOW", help=missing_rows)
     imputations = "seed of the imputations of --missing impute=M (default: 0); --seed does not change them"
     add("--impute-seed", type=imputation_seed, metavar="K", help=imputations)
+
+
+def _example_names() -> dict[str, Any]:
+    """Arguments of `add_argument` for the names of the example data, also those of version 0.2.0."""
+    words = one_of(*EXAMPLES)
+    return {**words, "type": lambda text: words["type"](OLDER_NAMES.get(text, text))}
 
 
 def add_test_arguments(
@@ -184,7 +193,7 @@ def _of_table(args: argparse.Namespace, path: Path, options: dict[str, Any], bar
     from pycupc.algorithm.arguments import device_for
 
     test = args.test
-    if test == "auto" and args.example == "discrete":
+    if test == "auto" and args.example == "sprinkler":
         test = "discrete"
     if test == "auto" and args.command == "cstar":  # which has one test
         test = "gaussian"

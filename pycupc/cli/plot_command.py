@@ -50,9 +50,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 
 def main(args: argparse.Namespace) -> int:
-    from pycupc import SuffStat
     from pycupc.cli.compare_command import load_or_compute
     from pycupc.graph import drawing as plotting
+    from pycupc.independence.gaussian.suffstat import SuffStat
     from pycupc.stability import Consensus, PagConsensus
 
     if args.radius is not None and not args.around:

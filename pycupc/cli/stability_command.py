@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pycupc.cli import inputs, method_options, option_types, output, writing
 from pycupc.cli.output import add_command
 from pycupc.cli.writing import GRAPH_FILES, FileKind, graph_files, pictures, text
-from pycupc.engines.clusters import opened
 from pycupc.graph import exports
+from pycupc.system.clusters import opened
 
 if TYPE_CHECKING:
     from pycupc.stability import Consensus, PagConsensus, Stability

@@ -18,7 +18,7 @@ from pycupc.data.categories import are_kept, is_measured, is_missing, look_categ
 from pycupc.data.clean_columns import Decisions, counts_the_rows
 from pycupc.data.in_memory import RawTable, chosen_columns, is_frame, with_columns
 from pycupc.data.mixed import MixedTable
-from pycupc.data.names import DataError, listed, listed_at
+from pycupc.data.names import DataError, listed
 from pycupc.data.source import STDIN
 from pycupc.data.table import Table
 from pycupc.data.text_columns import MANY_TEXTS, NotNumbersError, TextColumn
@@ -163,8 +163,13 @@ class _Typed(_Memory):
         return {}
 
     def numbers(self) -> Table:
-        if (words := self.data.categorical).any():
-            raise TypeError(f"data must be numeric, but these columns are not: {listed_at(self.data.names, words)}")
+        if self.data.categorical.any():
+            of_texts = [(name, own) for name, own in zip(self.data.names, self.data.categories, strict=True) if own]
+            shown = listed([f"{name} ({len(own)} categories, such as {str(own[0])!r})" for name, own in of_texts])
+            raise TypeError(
+                f"data must be numeric, but these columns are not: {shown}; leave them out, or take a test of numbers "
+                "and categories: mixCItest"
+            )
         return Table.of_values(self.data.values, self.data.labels)
 
     def mixed(self) -> MixedTable:

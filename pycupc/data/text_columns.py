@@ -70,6 +70,14 @@ class TextColumn:
         others = self.words + self.other_forms
         return f" ({others:,} of {others + self.numbers:,} cells)" if self.numbers else ""
 
+    def example(self) -> str:
+        """How many texts there are, and one of them, in brackets; "" without any."""
+        if not self.texts:
+            return ""
+        k, others, first = len(self.texts), self.words + self.other_forms, next(iter(self.texts))
+        many = f"{others:,} of {others + self.numbers:,} cells" if self.numbers else f"{k:,} different texts"
+        return f" (only {first!r})" if k == 1 and not self.numbers else f" ({many}, such as {first!r})"
+
     def no_variable(self) -> str:
         """What the texts are in a clause, if they are no variable: names of rows, free text, dates; else "".
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data.names import listed
-from pycupc.data.pairs import Pairs
 from pycupc.graph.cycles import directed_cycle
+from pycupc.graph.pairs import Pairs
 from pycupc.graph.tiers import NO_TIER, earlier
 
 Indices = NDArray[np.int64]

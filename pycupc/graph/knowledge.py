@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from pycupc.data.names import DataError, is_real, position, unknown
-from pycupc.data.pairs import in_order_of, marked
 from pycupc.data.source import open_text, read_source
 from pycupc.graph.constraints import Constraints, Indices
+from pycupc.graph.pairs import in_order_of, marked
 from pycupc.graph.tiers import NO_TIER
 
 #: A variable, or several: a label, a pattern such as "age*", or a position.

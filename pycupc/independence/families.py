@@ -45,11 +45,16 @@ def family_of(indepTest: Any, data: Any) -> tuple[Family, Any]:
     """The family that ``indepTest``, or without it the class of the data, stands for; and the function that does."""
     if indepTest is None:
         family = next((family for family in FAMILIES if isinstance(data, family.classes)), GAUSSIAN)
-        return family, family.function_of(data)
+        return family, _function_for(family, data)
     for family in FAMILIES:
         if indepTest in family.functions or isinstance(indepTest, family.options):
             return family, indepTest
     return BATCH if isinstance(indepTest, Batch) else CUSTOM, indepTest
+
+
+def _function_for(family: Family, data: Any) -> Any:
+    """The function that stands for data of the family's classes."""
+    return family.functions[0] if family.function_for is None else family.function_for(data)
 
 
 def make_test(family: Family, request: Request) -> IndependenceTest:
@@ -248,5 +253,5 @@ def _check(family: Family, data: Any, correlation: str | None) -> None:
         raise ValueError(Message(text, setting=Setting("correlation", correlation)))
     if family is GAUSSIAN and own is not family:
         raise TypeError(
-            f"a {type(data).__name__} needs indepTest=pycupc.{own.function_of(data).__name__}, got the Gaussian test"
+            f"a {type(data).__name__} needs indepTest=pycupc.{_function_for(own, data).__name__}, got the Gaussian test"
         )

@@ -32,8 +32,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.algorithm.methods import function_of
-from pycupc.algorithm.parameters import PARAMETERS
+from pycupc.algorithm.parameters import PARAMETERS, function_of
 from pycupc.data.table import Table
 from pycupc.effects.adjustment import adjustment_set, is_adjustment_set
 from pycupc.effects.ida import ida, ida_fast, joint_ida

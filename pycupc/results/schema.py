@@ -22,8 +22,8 @@ from pycupc.graph.tiers import NO_TIER, Tiers
 from pycupc.independence.gaussian.suffstat import check_n
 from pycupc.orientation.trace import OrientationStatus
 from pycupc.results.facts_in_texts import engine_in_text, orientation_in_texts, skeleton_or_pc
-from pycupc.results.level_summary import LevelSummary
 from pycupc.results.methods import WITHOUT_HIDDEN
+from pycupc.results.summary import LevelSummary
 
 Arrays = Mapping[str, NDArray[Any]]
 Trace = Mapping[tuple[int, int], tuple[Any, ...]]

@@ -68,6 +68,13 @@ class Evaluation:
         """Share of the true arrows that were found, in [0, 1]; NaN if the truth has none."""
         return _share(self.arrows_right, self.arrows_true)
 
+    @property
+    def sentence(self) -> str:
+        """The numbers of edges and arrows in a line: "19 of 20 edges found, 0 false; 17 of 18 arrows, 0 false"."""
+        edges = f"{self.edges_right:,} of {self.edges_true:,} edges found, {self.extra:,} false"
+        wrong = self.arrows_found - self.arrows_right
+        return f"{edges}; {self.arrows_right:,} of {self.arrows_true:,} arrows, {wrong:,} false"
+
     def __repr__(self) -> str:
         lines = [
             f"SHD {self.shd:,}: {self.missing:,} missing, {self.extra:,} extra, {self.other_direction:,} with another "

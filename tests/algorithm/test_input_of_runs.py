@@ -23,7 +23,7 @@ from common import assert_same, refused, run
 
 import pycupc
 from pycupc import Interrupted, SuffStat, cli, gaussCItest, pc, skeleton
-from pycupc.data import EXAMPLE, DataError, load_example, read_data
+from pycupc.data import EXAMPLES, DataError, load_example, read_data
 from pycupc.data.mixed import MixedTable
 from pycupc.data.readers import ReadOptions, read_correlation
 from pycupc.data.table import Table
@@ -232,13 +232,13 @@ def test_options_of_reading(here):
     ],
 )
 def test_wrong_options_of_reading(options, error, words):
-    refused(words, read_data, EXAMPLE, **options, error=error)
+    refused(words, read_data, EXAMPLES["cell_nuclei"], **options, error=error)
 
 
 def test_standard_input(here, monkeypatch):
-    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(EXAMPLE.read_bytes())))
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(EXAMPLES["cell_nuclei"].read_bytes())))
     assert run("run", "-", "--plot", "none", "--quiet") == cli.OK
-    assert run("run", "--example", "--plot", "none", "--quiet") == cli.OK
+    assert run("run", "--example=cell_nuclei", "--plot", "none", "--quiet") == cli.OK
     assert edges("data-pycupc") == edges("example-pycupc")
     one, two = manifest("data-pycupc")["input"], manifest("example-pycupc")["input"]
     assert one["path"] == "standard input"
@@ -248,11 +248,11 @@ def test_standard_input(here, monkeypatch):
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
 def test_pipe(here):
     os.mkfifo("pipe")
-    writer = threading.Thread(target=lambda: Path("pipe").write_bytes(EXAMPLE.read_bytes()))
+    writer = threading.Thread(target=lambda: Path("pipe").write_bytes(EXAMPLES["cell_nuclei"].read_bytes()))
     writer.start()
     frame = read_data("pipe")
     writer.join()
-    pd.testing.assert_frame_equal(frame, load_example())
+    pd.testing.assert_frame_equal(frame, load_example("cell_nuclei"))
 
 
 def test_matrices_of_correlations_and_covariances_are_not_data(here, capsys):
@@ -593,7 +593,7 @@ def test_interrupted_can_be_pickled():
             raise KeyboardInterrupt
 
     with pytest.raises(Interrupted) as caught:
-        skeleton(load_example(), progress=stop, engine="reference")
+        skeleton(load_example("cell_nuclei"), progress=stop, engine="reference")
     again = pickle.loads(pickle.dumps(caught.value))
     assert type(again) is Interrupted
     assert str(again) == str(caught.value)

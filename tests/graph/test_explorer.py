@@ -227,7 +227,7 @@ def test_a_notebook_shows_the_page_below_the_cell(fit, tmp_path, monkeypatch):
 
 def test_run_writes_the_page_and_plot_draws_a_neighbourhood(here, capsys):
     pytest.importorskip("matplotlib", reason="matplotlib is not installed")
-    assert cli.main(["run", "--example", "--out", "results", "--quiet"]) == cli.OK
+    assert cli.main(["run", "--example=cell_nuclei", "--out", "results", "--quiet"]) == cli.OK
     assert data_of((here / "results" / "graph.html").read_text(encoding="utf-8"))["nodes"] == 30
     assert "graph.html" in json.loads((here / "results" / "manifest.json").read_text(encoding="utf-8"))["files"]
     plot = ["plot", "results", "--around", "radius_mean"]
@@ -255,7 +255,7 @@ def test_the_command_line_has_the_options_of_pictures(here, capsys):
     pytest.importorskip("matplotlib", reason="matplotlib is not installed")
     names = ["radius_mean", "perimeter_mean"]
     (here / "groups.csv").write_text("variable,group\n" + "".join(f"{name},size\n" for name in names), "utf-8")
-    run = ["run", "--example", "--out", "results", "--quiet", "--plot", "svg"]
+    run = ["run", "--example=cell_nuclei", "--out", "results", "--quiet", "--plot", "svg"]
     assert cli.main([*run, "--groups", "groups.csv", "--no-title", "--no-legend", "--figsize", "8", "6"]) == cli.OK
     text = (here / "results" / "graph.svg").read_text("utf-8")
     assert "#0072b2" in text

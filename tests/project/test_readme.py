@@ -71,7 +71,7 @@ def test_python_example_prints_what_is_shown(here, capsys):
     pytest.importorskip("networkx", reason="the example exports to networkx")
     pytest.importorskip("matplotlib", reason="the example draws a picture").use("Agg")
     exec(compile(*blocks("python"), "README.md", "exec"), {})
-    assert "radius_mean and smoothness_mean: no edge" in capsys.readouterr().out
+    assert "sunshine and harvest: no edge" in capsys.readouterr().out
     block, discrete, stability, truth = blocks("python", USAGE)
     names: dict = {}
     exec(compile(block, "usage.md", "exec"), names)
@@ -100,7 +100,7 @@ def test_command_lines_run(here, capsys, monkeypatch):
     for command in ([*run, "--force"], plot, stability, estimate, doctor):
         assert cli.main(command) == cli.OK, command
     assert (here / "results" / "manifest.json").exists()
-    assert (here / "radius_mean.png").exists()
+    assert (here / "light.png").exists()
     assert (here / "stable" / "consensus.csv").exists()
     assert cli.main([word.replace("pcalg-stable", "pycupc") for word in compare]) == cli.OK
     assert " and pycupc are equal: " in capsys.readouterr().out

@@ -141,7 +141,7 @@ def _groups(groups: Any, labels: Sequence[str]) -> tuple[tuple[str, ...], Number
 
 def _tiers(tiers: Any, labels: Sequence[str]) -> Numbers | None:
     """The tier of each variable, from `tiers` as `pycupc.pc` takes them."""
-    known = as_knowledge(tiers)
+    known = None if tiers is None else as_knowledge(tiers)
     return None if known is None else known.of(labels).tier
 
 

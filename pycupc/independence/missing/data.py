@@ -30,6 +30,8 @@ from pycupc.independence.gaussian.correlation import correlation, scaled
 from pycupc.independence.gaussian.suffstat import MatrixFacts, SuffStat, check_n
 
 Codes = NDArray[np.uint8]
+#: The code of a missing value where codes have 8 bits (kernels/missing/tables.cuh).
+GAP = MOST_LEVELS
 
 
 class MultipleImputation:

@@ -26,6 +26,7 @@
 #' @param cl.type,clusterexport Not used: pycupc needs no cluster of R processes.
 #' @return An object of class [pcalg::pcAlgo-class].
 #' @references Package tpc: Tiered PC Algorithm, version 1.0, by Janine Witte.
+#' @seealso [cu_pc()], [cu_fci()]
 #' @examples
 #' if (requireNamespace("pcalg", quietly = TRUE) && cu_available()) {
 #'   set.seed(1)

@@ -17,6 +17,8 @@ from pycupc.data.units import has_unit
 from pycupc.system.localised_message import Message, Words
 from pycupc.system.text import counted
 
+#: Names of a first column that names the rows, also by numbers: R's, and pandas' of an index without a name.
+_ROW_NAMES = re.compile(r"row[._ ]?names?|unnamed: 0", re.IGNORECASE)
 #: Names of columns that count the rows because they are the time.
 _TIME = re.compile(r"time|date|day|week|month|quarter|year|hour|minute|second|age|t$", re.IGNORECASE)
 
@@ -107,12 +109,10 @@ def _option(name: str, columns: Iterable[str]) -> Words:
 
 
 def counts_the_rows(name: str, cells: Iterable[float]) -> str:
-    """What a first column is in a clause that counts the rows, unless it is the time; else ""."""
+    """What a first column is in a clause that counts the rows, but not the time, or numbers them; else ""."""
     numbers = np.array(list(cells), dtype=np.float64)
-    n = len(numbers)
-    if n < COUNTING_ROWS or numbers[0] not in (0, 1) or _TIME.search(name):
-        return ""
-    start = int(numbers[0])
-    return (
-        f"counts the rows ({start}, {start + 1}, {start + 2}, ...)" if (numbers == np.arange(n) + start).all() else ""
-    )
+    n, start = len(numbers), numbers[0]
+    if n >= COUNTING_ROWS and start in (0, 1) and not _TIME.search(name) and (numbers == np.arange(n) + start).all():
+        return f"counts the rows ({start:.0f}, {start + 1:.0f}, {start + 2:.0f}, ...)"
+    each_once = len(np.unique(numbers)) == n > 1 and not np.isnan(numbers).any()
+    return "numbers the rows" if each_once and _ROW_NAMES.fullmatch(name) else ""

@@ -220,8 +220,7 @@ def content_of(
         try:
             return content_of(again, kind, together=together, keep=keep, **left).after(decisions)
         except (TypeError, ValueError) as wrong:  # too few columns are left, or there are other errors
-            if error is not None:
-                raise DataError(Message("{wrong}; {said}", wrong=wrong.args[0], said=decisions.said)) from wrong
+            raise DataError(Message("{wrong}; {said}", wrong=wrong.args[0], said=decisions.said)) from wrong
     if content is not None:
         return content
     assert error is not None
@@ -230,9 +229,11 @@ def content_of(
         raise _with_doubts(data, error, columns) if kind is None else error
     if out := {} if source.typed else _no_values(content, keep):
         without = Decisions(out)
-        with contextlib.suppress(TypeError, ValueError):  # too few columns are left
-            again, left = source.after(without)
+        again, left = source.after(without)
+        try:
             return content_of(again, kind, together=together, keep=keep, **left).after(without)
+        except (TypeError, ValueError) as wrong:  # too few columns are left
+            raise DataError(Message("{wrong}; {said}", wrong=wrong.args[0], said=without.said)) from wrong
     return content
 
 

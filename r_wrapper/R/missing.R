@@ -168,8 +168,9 @@ with_variables <- function(suffStat, indepTest, labels, p) {
 # texts that are numbers with a unit or beside one mark of missing values; a message says which. Factors stay.
 variables_of <- function(x, name, say = TRUE) {
   texts <- vapply(x, is.character, NA)
-  start <- if (length(x) > 2L && nrow(x) > 1L && is.numeric(x[[1]]) && is.null(dim(x[[1]]))) x[[1]][[1]]
-  counts <- isTRUE(start %in% 0:1) && identical(as.double(x[[1]]), start + seq_len(nrow(x)) - 1)
+  start <- if (nrow(x) > 1L && is.numeric(x[[1]]) && is.null(dim(x[[1]]))) x[[1]][[1]]
+  named <- grepl("^(row[._ ]?names?|unnamed: 0)$", names(x)[[1]], ignore.case = TRUE)
+  counts <- isTRUE(start %in% 0:1) && identical(as.double(x[[1]]), start + seq_len(nrow(x)) - 1) || named
   if (!any(texts) && !counts || nrow(x) < 2L) return(x)
   x <- check_columns(x, name)
   coded <- lapply(x[texts], function(v) factor(v, unique(v[!is.na(v)])))

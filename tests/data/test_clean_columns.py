@@ -211,6 +211,13 @@ def test_a_first_column_that_counts_the_rows_is_left_out(tmp_path, name):
             assert choice.labels == ("y", "z", "dose")
             assert f"{name or 'Unnamed: 0'} counts the rows (1, 2, 3, ...)" in choice.reason
     first = frame.columns[0]
+    few = frame[[first, "y"]]
+    with pytest.raises(
+        ValueError, match=r"at least 2 columns .*counts the rows \(1, 2, 3, \.\.\.\) \(to keep: keep=\['"
+    ):
+        choose(few)
+    sparse = frame.assign(**{first: RNG.permutation(N) + 40})
+    assert (len(choose(sparse).labels) == 3) == (name != "id")
     with warnings.catch_warnings():  # which say that a column counts the rows
         warnings.simplefilter("ignore")
         assert choose(frame, keep=[first]).content.table.values.shape[1] == 4

@@ -46,7 +46,7 @@ _FOR_LIBRARIES = 350e6
 #: The same with the libraries of pictures, without which `plot` has nothing to do; OpenBLAS may wait for ever below.
 _FOR_PICTURES = 650e6
 #: Bytes of addresses that the largest of these libraries takes.
-_FOR_A_LIBRARY = 150e6
+_FOR_A_LIBRARY = 200e6
 
 _DESCRIPTION = """\
 The PC algorithm: from data to a causal graph (CPDAG), with exactly the answer of R's
@@ -122,7 +122,7 @@ def _refuse(unknown: Sequence[str], parser: argparse.ArgumentParser) -> None:
     """Exit with a usage error about arguments that the parser of a command does not know."""
     option = next((word.partition("=")[0] for word in unknown if word.startswith("-")), None)
     if option is None:
-        parser.error(f"unrecognized arguments: {' '.join(unknown)}")
+        parser.error(f"unrecognized arguments: {' '.join(unknown)}; see {parser.prog} --help")
     options = [name for name in parser._option_string_actions if name.startswith("--")]
     parser.error(f"there is no option {option}{did_you_mean(option, options) or f'; see {parser.prog} --help'}")
 

@@ -58,6 +58,15 @@ def main(args: argparse.Namespace) -> int:
     return OK if comparison.equal else DIFFERS
 
 
+def load(source: str | Path, suffStat: Any = None, nor: str = "") -> PcAlgo | PagAlgo:
+    """The result in a file or folder; ValueError if there is none, whose text ends in what else it could be."""
+    path = Path(source) / "result.npz" if Path(source).is_dir() else Path(source)
+    if not path.is_file():
+        raise ValueError(f"{str(source)!r} is neither a result file, nor a folder with a result.npz{nor}")
+    kind = PagAlgo if npz.format_of(path) == npz.PAG.format else PcAlgo
+    return kind.load(path, suffStat=suffStat)
+
+
 def load_or_compute(
     source: str | Path, suffStat: Any = None, alpha: float | None = None, *, skeleton: bool = False, **options: Any
 ) -> PcAlgo | PagAlgo:
@@ -66,14 +75,7 @@ def load_or_compute(
     ValueError if `source` is none of these, or a method lacks data or alpha; RBridgeError without R, pcalg or rpy2.
     """
     if source not in METHODS:
-        path = Path(source) / "result.npz" if Path(source).is_dir() else Path(source)
-        if not path.is_file():
-            raise ValueError(
-                f"{str(source)!r} is neither a result file, nor a folder with a result.npz, nor one of the methods "
-                f"{', '.join(METHODS)}"
-            )
-        kind = PagAlgo if npz.format_of(path) == npz.PAG.format else PcAlgo
-        return kind.load(path, suffStat=suffStat)
+        return load(source, suffStat, f", nor one of the methods {', '.join(METHODS)}")
     if suffStat is None or alpha is None:
         raise ValueError(f"the method {source} needs data and alpha")
     if source == "pycupc":

@@ -152,7 +152,8 @@ def _found_of_the_truth(fit: PcAlgo | PagAlgo, example: str | None) -> dict[str,
     """How much of the true graph of example data was found, for the manifest; {} if it or a variable is not known."""
     if example not in TRUTHS or not isinstance(fit, PcAlgo):
         return {}
-    from pycupc.truth import evaluate, load_truth
+    from pycupc.truth.evaluation import evaluate
+    from pycupc.truth.known_graph import load_truth
 
     truth = load_truth(example)
     if set(fit.labels) != set(truth.labels):

@@ -227,7 +227,7 @@ def _checked(choice: Choice, wishes: Wishes) -> Choice:
     """The choice; ValueError if there are wishes that its test would not read."""
     given = {"df": wishes.df != "pcalg", "adaptDF": wishes.adaptDF, "quirks": wishes.quirks}
     if any(wished and name not in choice.reads for name, wished in given.items()):
-        text = "{options} go with {discrete}, which is not imputed; the test is another one: {reason}"
+        text = "{options} go with {discrete} without imputation; the test is another one: {reason}"
         options = Words("adaptDF and df", in_shell="--df, --adapt-df and --quirks")
         raise ValueError(Message(text, options=options, discrete=wish("test", "discrete"), reason=choice.reason))
     if wishes.correlation is not None and "correlation" not in choice.reads:

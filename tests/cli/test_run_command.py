@@ -292,7 +292,13 @@ WRONG = [
     ("run d.csv --correlation sperman", cli.USAGE, "got 'sperman': did you mean spearman?"),
     ("run d.csv --missing droprows", cli.USAGE, "got 'droprows': did you mean drop-rows?"),
     ("run d.csv --plot pgn", cli.USAGE, "expected png, svg, pdf, tikz or none, got 'pgn': did you mean png?"),
-    ("run d.csv extra.csv", cli.USAGE, "unrecognized arguments: extra.csv"),
+    ("run d.csv extra.csv", cli.USAGE, "unrecognized arguments: extra.csv; see pycupc run --help"),
+    (
+        "run d.csv --quirks",
+        cli.DATA,
+        "--quirks go with --test discrete without imputation; the test is another one: num",
+    ),
+    ("stability d.csv --fraction 1", cli.USAGE, "argument --fraction: expected a number between 0 and 1, got '1'"),
     ("plot results --arond v0", cli.USAGE, "there is no option --arond: did you mean --around?"),
     ("stability d.csv --scheme boostrap", cli.USAGE, "got 'boostrap': did you mean bootstrap?"),
     ("stability d.csv --sheduler x", cli.USAGE, "there is no option --sheduler: did you mean --scheduler?"),
@@ -309,6 +315,11 @@ def test_wrong_usage(here, capsys, command, code, message):
     assert run(*command.split()) == code
     assert message in printed(capsys)[1]
     assert contents(here) == ["d.csv"]
+
+
+def test_plot_of_nothing_does_not_speak_of_methods(here, capsys):
+    assert run("plot", "nothing") == cli.DATA
+    assert printed(capsys)[1] == "pycupc: 'nothing' is neither a result file, nor a folder with a result.npz"
 
 
 @pytest.mark.parametrize("command", ["run", "estimate"])

@@ -29,7 +29,11 @@ _LINK = re.compile(r"(!?\[[^\]]*\]\()([^)#:\s]+)(#[^)\s]*)?\)")
 
 def generate(*, with_r: bool) -> None:
     """Write all pages of `FOLDER` anew; R's manual needs R, without which its page only says where the manual is."""
-    shutil.rmtree(FOLDER, ignore_errors=True)
+    for old in (
+        FOLDER,
+        DOCS / "reference" / "api",
+    ):  # the latter holds what autosummary wrote, also of names that are gone
+        shutil.rmtree(old, ignore_errors=True)
     FOLDER.mkdir()
     for name, source in TEXTS.items():
         path = ROOT / source

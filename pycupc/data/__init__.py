@@ -8,7 +8,7 @@
     categories.py                 tables of categories from files, and as codes
     source.py, binary.py          the bytes of a file and its kind; Parquet, Feather and Excel
     text_layout.py, csv_cells.py  delimiter, header and row names of a text; its cells as numbers
-    names.py, pairs.py            checks of names and of numbers, and of pairs of names
+    names.py                      checks of names and of numbers
 
 The source and licence of the example data are in README.md in this folder.
 """

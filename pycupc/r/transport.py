@@ -1,6 +1,6 @@
 """The Python half of the R package's transport: plain values in, plain values out, and arrays in R's own memory.
 
-The R half is r_wrapper/R/transport.R. Between them is reticulate, from version 1.28 on, which cannot convert arrays of
+The R half is r_wrapper/R/compute.R. Between them is reticulate, from version 1.28 on, which cannot convert arrays of
 NumPy 2, turns integers beyond 32 bits into 0, and must not share a process with rpy2. So an array lies in a vector of
 R, which both sides see (`r_memory`).
 
@@ -32,8 +32,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.algorithm.methods import function_of
-from pycupc.algorithm.parameters import PARAMETERS
+from pycupc.algorithm.parameters import PARAMETERS, function_of
 from pycupc.data.table import Table
 from pycupc.effects.adjustment import adjustment_set, is_adjustment_set
 from pycupc.effects.ida import ida, ida_fast, joint_ida
@@ -55,11 +54,12 @@ from pycupc.results.serialisation import sepset_arrays
 from pycupc.results.tests_after_levels import LaterPValues
 from pycupc.stability import cstar, stability
 from pycupc.stability.resample_checkpoint import seed_in
+from pycupc.system.jit import end_compiling
 from pycupc.system.logging import lines_to
 from pycupc.system.machine import gpu_works, version_of
 from pycupc.system.version import __version__ as VERSION
 
-__all__ = ["PROTOCOL", "TESTS", "VERSION", "Job", "situation"]
+__all__ = ["PROTOCOL", "TESTS", "VERSION", "Job", "end_compiling", "situation"]
 
 #: Version of the messages that the two halves exchange; must equal `protocol` of r_wrapper/R/python.R.
 PROTOCOL = 21

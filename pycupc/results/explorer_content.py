@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -194,6 +194,8 @@ def _facts(fit: TestedResult, graph: SparseGraph) -> str:
 
 class ExplorableGraph(TestedGraph):
     """A graph with the tests behind its edges that can be shown in a browser."""
+
+    _OFFERED: ClassVar[Sequence[str]] = ("explore",)
 
     def explore(  # noqa: PLR0913 - the options of a page
         self,

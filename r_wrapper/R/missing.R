@@ -17,7 +17,9 @@ check_of_micd <- function(suffStat, p, test, name = "suffStat") {
 # The M data sets of a mids object of package mice; any other object as it is.
 imputations <- function(suffStat) {
   if (!inherits(suffStat, "mids")) return(suffStat)
-  if (!requireNamespace("mice", quietly = TRUE)) error("a `mids` object needs the package mice, which is not installed")
+  if (!requireNamespace("mice", quietly = TRUE)) {
+    error("`suffStat` is a `mids` object, which needs the package mice: install.packages(\"mice\")")
+  }
   unclass(mice::complete(suffStat, action = "all"))
 }
 
@@ -89,7 +91,10 @@ check_mixed <- function(x, p, name, test, gaps = FALSE) {
   }
   x <- check_columns(x, name)
   other <- names(x)[!vapply(x, function(v) is.factor(v) || is.numeric(v), NA)]
-  if (length(other)) error("`", name, "` must hold numbers and factors; factor() makes one of ", quoted(other))
+  if (length(other)) {
+    error("`", name, "` must hold numbers and factors; neither is ", with_example(x, other), ": factor() makes ",
+      "categories of it; names of rows are no variable: leave them out")
+  }
   check_rows(nrow(x), name)
   wrong <- function(v) !gaps && anyNA(v) || is.numeric(v) && any(is.infinite(v))
   incomplete <- names(x)[vapply(x, wrong, NA)]
@@ -128,7 +133,7 @@ check_typed <- function(x, p, test, name) {
   x <- with_factors(check_columns(as.data.frame(x), name))
   other <- names(x)[!vapply(x, function(v) is.factor(v) || is.numeric(v) || is.logical(v), NA)]
   if (length(other)) {
-    error("`", name, "` must hold numbers and categories for ", test, "; it does not in ", quoted(other))
+    error("`", name, "` must hold numbers and categories for ", test, "; it does not in ", with_example(x, other))
   }
   check_rows(nrow(x), name)
   typed(x)

@@ -64,6 +64,8 @@ start_python <- function() {
       error("this R package and the Python package pycupc (", module$VERSION, ", from ", python_path(),
         ") are of different versions; install both from the same release")
     }
+    # A thread that compiles while R ends, as after Ctrl-C, would crash R. `state` may be collected before R ends.
+    reg.finalizer(globalenv(), function(environment) suspendInterrupts(module$end_compiling()), onexit = TRUE)
     module
   })
 }

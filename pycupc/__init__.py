@@ -55,7 +55,6 @@ if TYPE_CHECKING:
     from pycupc.effects.effects import effects
     from pycupc.effects.effects_result import Effects
     from pycupc.effects.ida import ida, ida_fast, joint_ida
-    from pycupc.engines.protocol import EngineError
     from pycupc.graph.knowledge import Knowledge
     from pycupc.independence.choice import Choice
     from pycupc.independence.families import choose
@@ -75,6 +74,7 @@ if TYPE_CHECKING:
     from pycupc.stability.ranking import CStaR
     from pycupc.stability.stability_result import Stability
     from pycupc.stability.stability_run import stability
+    from pycupc.system.limits import EngineError
     from pycupc.truth.evaluation import Evaluation, evaluate
     from pycupc.truth.known_graph import KnownGraph, load_truth
     from pycupc.truth.separation import d_separated
@@ -138,7 +138,7 @@ _HOME = {
     "CStaR": "pycupc.stability.ranking",
     "Choice": "pycupc.independence.choice",
     "Effects": "pycupc.effects.effects_result",
-    "EngineError": "pycupc.engines.protocol",
+    "EngineError": "pycupc.system.limits",
     "Evaluation": "pycupc.truth.evaluation",
     "IncompleteTable": "pycupc.independence.missing.data",
     "Interrupted": "pycupc.algorithm.skeleton",

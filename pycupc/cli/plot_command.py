@@ -13,7 +13,7 @@ from pycupc.cli.folder import MANIFEST
 from pycupc.cli.output import OK, add_command
 
 if TYPE_CHECKING:
-    from pycupc import Effects
+    from pycupc.effects.effects_result import Effects
     from pycupc.stability import Consensus, PagConsensus
 
 _PICTURES = (".png", ".svg", ".pdf", ".tikz")
@@ -52,9 +52,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 
 def main(args: argparse.Namespace) -> int:
-    from pycupc import SuffStat
-    from pycupc.cli.compare_command import load_or_compute
+    from pycupc.cli.compare_command import load
     from pycupc.graph import drawing as plotting
+    from pycupc.independence.gaussian.suffstat import SuffStat
     from pycupc.stability import Consensus, PagConsensus
 
     if args.radius is not None and not args.around:
@@ -72,7 +72,7 @@ def main(args: argparse.Namespace) -> int:
     if ending not in (*_PICTURES, ".html"):
         args.parser.error(f"--out must end in {', '.join(_PICTURES)} or .html, got {out.name}")
     data = None if args.data is None else SuffStat.from_data(args.data)
-    fit = _consensus(args.result) or load_or_compute(args.result, data)
+    fit = _consensus(args.result) or load(args.result, data)
     look = picture_options.picture_arguments(args, fit.labels, page=ending == ".html")
     if args.effects:
         look["effects"] = _effects(fit, args, page=ending == ".html")
@@ -90,7 +90,8 @@ def main(args: argparse.Namespace) -> int:
 
 def _effects(fit: Any, args: argparse.Namespace, *, page: bool) -> Effects:
     """The possible effects for the page; a wrong combination of options is an error of usage."""
-    from pycupc import PcAlgo, effects
+    from pycupc.effects.effects import effects
+    from pycupc.results.pcalgo import PcAlgo
 
     if not page:
         args.parser.error("--effects is of the explorer (.html), not of pictures")

@@ -3,12 +3,16 @@
     table.py, column_checks.py    the one door, and the findings of one pass over a table
     mixed.py                      tables of numbers and categories together
     content.py                    what a table holds: numbers, categories or both, complete or with gaps
+    clean_columns.py              columns that are left out, numbers with a unit, marks of missing values
+    text_columns.py, units.py     columns of text; numbers with a unit
+    dates.py                      texts that are dates
+    covariances.py                covariances in files of Tetrad
     in_memory.py                  tables in memory: pandas, polars, Arrow, xarray, ...
     readers.py                    tables of numbers from files
     categories.py                 tables of categories from files, and as codes
     source.py, binary.py          the bytes of a file and its kind; Parquet, Feather and Excel
     text_layout.py, csv_cells.py  delimiter, header and row names of a text; its cells as numbers
-    names.py, pairs.py            checks of names and of numbers, and of pairs of names
+    names.py                      checks of names and of numbers
 
 The source and licence of the example data are in README.md in this folder.
 """

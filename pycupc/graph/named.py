@@ -201,7 +201,8 @@ class NamedGraph(Exported):
             position, or the name of the group of each variable (None: no group).
         tiers : sequence, mapping, Knowledge or path, optional
             As of `pycupc.pc`: the variables of each tier, the earliest first, or the number of the tier of each
-            variable. The boxes of a tier lie in rows of their own, above the boxes of later tiers.
+            variable. The boxes of a tier lie in rows of their own, above the boxes of later tiers; variables
+            without a tier lie below.
         paths : sequence of sequences of variables, optional
             Paths whose edges are highlighted, such as ``[["smoking", "tar", "cancer"]]``.
         strength : sequence of m float, optional

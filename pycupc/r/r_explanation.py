@@ -17,16 +17,15 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from pycupc.algorithm.pc import checks_again
 from pycupc.effects.effects import effects
 from pycupc.effects.effects_result import Effects
-from pycupc.engines.protocol import Engine
-from pycupc.engines.select import make_engine
 from pycupc.graph.sparse import SparseGraph, symbol
 from pycupc.independence.base import IndependenceTest
-from pycupc.independence.gaussian.correlations import Correlations
+from pycupc.independence.gaussian.correlation import Correlations
 from pycupc.independence.gaussian.fisher_z import p_value
 from pycupc.independence.gaussian.partial_correlation import canonical_r
-from pycupc.orientation import Orientation, TripleCheck, check_triples, orient
+from pycupc.orientation import Orientation, TripleCheck, orient
 from pycupc.orientation.pag import ALL_RULES, JointCausalInference, orient_pag, without_selection
 from pycupc.r.conversions import from_plain, result_of, to_plain
 from pycupc.r.kept_evidence import found_sets, kept_result
@@ -218,12 +217,7 @@ def _checks(fit: PcAlgo | PagAlgo, tests: Tests) -> Iterator[TripleCheck]:
     if fit.alpha is None:
         return
     for test in tests:
-        engine: Engine = make_engine("cpu", fit.p)[0]
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            engine.take(test, fit.labels)
-        for maj_rule in (False, True):
-            yield check_triples(_skeleton(fit), fit.sepset, test, engine.count_separating, maj_rule=maj_rule)
+        yield from checks_again(_skeleton(fit), fit.sepset, fit.labels, test)
 
 
 def with_reasons_of_marks(fit: PagAlgo, options: Mapping[str, Any], data: Data | None, tests: Tests) -> PagAlgo:

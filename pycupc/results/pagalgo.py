@@ -13,16 +13,16 @@ from numpy.typing import NDArray
 
 from pycupc.graph.sepset import SepSets
 from pycupc.graph.sparse import symbol
-from pycupc.independence.gaussian.correlations import Correlations
+from pycupc.independence.gaussian.correlation import Correlations
 from pycupc.results import npz, pag_arrays
 from pycupc.results import serialisation as flat
 from pycupc.results.evidence import why_pair, why_removed_later
 from pycupc.results.explanation import Why, reason_of_mark
 from pycupc.results.explorer_content import ExplorableGraph
-from pycupc.results.level_summary import closing_lines
 from pycupc.results.pcalgo import PcAlgo
 from pycupc.results.schema import Arrays, trace_entries, trace_from
 from pycupc.results.stored import Contents, StoredResult
+from pycupc.results.summary import closing_lines
 from pycupc.results.tests_after_levels import LaterPValues, LaterTests
 from pycupc.system.shown import Text
 from pycupc.system.text import counted

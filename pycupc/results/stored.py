@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.independence.gaussian import fisher_z
-from pycupc.independence.gaussian.correlations import Correlations
+from pycupc.independence.gaussian.correlation import Correlations
 from pycupc.independence.gaussian.suffstat import as_suff_stat
 from pycupc.independence.p_values import Floats
 from pycupc.results import npz

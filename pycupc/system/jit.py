@@ -201,8 +201,15 @@ def _tell_of(seconds: float) -> None:
         logger.log(logging.INFO if logger.isEnabledFor(logging.INFO) else logging.WARNING, FIRST_USE)
 
 
-# LLVM must not be at work while the process ends: it would find its own data destroyed, and abort, or exit with code 1.
-atexit.register(global_compiler_lock.acquire)
+def end_compiling() -> None:
+    """Wait until no thread compiles, and let none begin: the process is about to end.
+
+    LLVM, at work while the process ends, would find its data destroyed: it crashes, or exits with a code of its own.
+    """
+    global_compiler_lock.acquire()  # type: ignore[no-untyped-call]
+
+
+atexit.register(end_compiling)
 
 
 def compiled_for_large(function: Function) -> Function:

@@ -1,4 +1,4 @@
-"""The limits that the system sets to this process: how much address space is left, and threads that it refuses."""
+"""What this machine refuses: address space beyond a limit, further threads, and all that an engine would need."""
 
 from __future__ import annotations
 
@@ -13,6 +13,10 @@ Value = TypeVar("Value")
 UNLIMITED = 2**62
 #: Seconds after which a thread that is waited for is looked at again.
 TICK = 0.1
+
+
+class EngineError(RuntimeError):
+    """An engine cannot run on this machine: no device, no driver, not enough memory, or a kernel that failed."""
 
 
 class NoThreadError(RuntimeError):

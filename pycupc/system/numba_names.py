@@ -1,17 +1,17 @@
 """The names of Numba that compiled code needs: the one place that imports it.
 
 A thread does so while the calling thread waits (`in_a_thread`). After Ctrl-C in the middle of its import, Numba could
-not be imported again in the same process.
+not be imported again in the same process. Where the address space is limited, a thread would take too much of it.
 """
-# ruff: noqa: E402 - the thread comes first
 
 from __future__ import annotations
 
 from importlib import import_module
 
-from pycupc.system.limits import in_a_thread
+from pycupc.system.limits import UNLIMITED, in_a_thread, left_of_address_space
 
-in_a_thread(lambda: import_module("numba.core.ccallback"), "pycupc imports Numba")
+if left_of_address_space() == UNLIMITED:
+    in_a_thread(lambda: import_module("numba.core.ccallback"), "pycupc imports Numba")
 
 from llvmlite import ir
 from numba import carray, config, njit, types, uint64  # type: ignore[attr-defined]

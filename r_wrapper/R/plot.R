@@ -19,7 +19,7 @@
 #' @param radius How many edges away from them a variable may be.
 #' @param groups Groups, drawn in a colour of their own: the name of the group of each variable, NA for none, or a list
 #'   of the variables of each group, by its name.
-#' @param tiers The number of the tier of each variable: earlier tiers lie above later ones.
+#' @param tiers The number of the tier of each variable, NA without one: earlier tiers lie above later ones.
 #' @param paths A list of paths, each a vector of variables, whose edges are highlighted.
 #' @param title A title; by default the numbers of variables and edges; FALSE for none.
 #' @param legend Should the kinds of edges and the groups be explained below the picture?
@@ -45,8 +45,8 @@ cu_plot <- function(fit, around = NULL, radius = 2, groups = NULL, tiers = NULL,
   legend <- check_flag(legend, "legend")
   cex <- check_number(cex, "cex", "one number above 0", function(x) x > 0)
   if (!is.null(tiers)) {
-    ok <- is.numeric(tiers) && length(tiers) == length(labels) && !anyNA(tiers)
-    if (!ok) refuse("tiers", paste("a number for each of the", length(labels), "variables"), tiers)
+    ok <- is.numeric(tiers) && length(tiers) == length(labels)
+    if (!ok) refuse("tiers", paste("a number for each of the", length(labels), "variables, or NA"), tiers)
   }
   if (!is.list(paths)) refuse("paths", "a list of vectors of variables", paths)
   titled <- is.null(title) || identical(title, FALSE) || is.character(title) && length(title) == 1L && !is.na(title)

@@ -15,6 +15,7 @@ import sys
 import time
 from contextlib import suppress
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 from unittest.mock import Mock
@@ -139,7 +140,7 @@ def test_a_result_on_a_disk_that_is_full_at_some_point(here, fit):
 
 def test_too_little_room_is_said_before_the_work(here, capsys, monkeypatch):
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=200_000))
-    monkeypatch.setattr(pycupc, "pc", lambda *_, **__: pytest.fail("the tests were made"))
+    monkeypatch.setattr(import_module("pycupc.algorithm.pc"), "pc", lambda *_, **__: pytest.fail("the tests were made"))
     assert run("--out", "other") == cli.DEVICE
     assert "0.2 MB are free in" in capsys.readouterr().err
     assert os.listdir(here) == []
@@ -180,7 +181,7 @@ def test_a_folder_that_cannot_be_written_is_refused_in_the_words_of_the_system(
         mkdir(path, *args, **options)
 
     monkeypatch.setattr(Path, "mkdir", fail)
-    monkeypatch.setattr(pycupc, "pc", lambda *_, **__: pytest.fail("the tests were made"))
+    monkeypatch.setattr(import_module("pycupc.algorithm.pc"), "pc", lambda *_, **__: pytest.fail("the tests were made"))
     assert run("--out", "out") == code
     words = f"pycupc: out cannot be written ({os.strerror(number)}); choose another --out\n"
     assert capsys.readouterr().err == words
@@ -318,7 +319,7 @@ sys.exit(__main__.main())
 
 #: Ends in a wait of the C library that no signal ends; Python's own lock is "free" meanwhile, or "held".
 HANGING = """
-import atexit, ctypes, os, sys, pycupc
+import atexit, ctypes, importlib, os, sys
 from pycupc import __main__, cli
 from pycupc.cli import interrupts, writing
 lock, moment = sys.argv.pop(1), sys.argv.pop(1)
@@ -329,7 +330,7 @@ def hang(*_, **__):
     os.write(1, b"waits")
     library.pthread_mutex_lock(mutex)
 if moment == "work":
-    pycupc.pc = hang
+    importlib.import_module("pycupc.algorithm.pc").pc = hang
 elif moment == "write":
     writing.write_manifest = hang
 else:

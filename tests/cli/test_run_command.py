@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from importlib import import_module
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -93,7 +94,9 @@ def test_p_values_that_bounds_have_spared_are_timed_apart(here, monkeypatch):
     X += rng.standard_normal(X.shape)
     pd.DataFrame(X).add_prefix("V").to_csv("dense.csv", index=False)
     plain = pycupc.pc("dense.csv", alpha=0.2, engine="cpu", engine_options={"pruning": False})
-    monkeypatch.setattr(pycupc, "pc", functools.partial(pycupc.pc, engine_options={"pruning": "always"}))
+    monkeypatch.setattr(
+        import_module("pycupc.algorithm.pc"), "pc", functools.partial(pycupc.pc, engine_options={"pruning": "always"})
+    )
     assert run("run", "dense.csv", "--plot", "none", "--quiet", "--alpha", "0.2", "--engine", "cpu") == cli.OK
     seconds = json.loads((here / "dense-pycupc" / "manifest.json").read_text())["seconds"]
     assert list(seconds) == ["read", "pc", "p_values", "write"]
@@ -289,7 +292,13 @@ WRONG = [
     ("run d.csv --correlation sperman", cli.USAGE, "got 'sperman': did you mean spearman?"),
     ("run d.csv --missing droprows", cli.USAGE, "got 'droprows': did you mean drop-rows?"),
     ("run d.csv --plot pgn", cli.USAGE, "expected png, svg, pdf, tikz or none, got 'pgn': did you mean png?"),
-    ("run d.csv extra.csv", cli.USAGE, "unrecognized arguments: extra.csv"),
+    ("run d.csv extra.csv", cli.USAGE, "unrecognized arguments: extra.csv; see pycupc run --help"),
+    (
+        "run d.csv --quirks",
+        cli.DATA,
+        "--quirks go with --test discrete without imputation; the test is another one: num",
+    ),
+    ("stability d.csv --fraction 1", cli.USAGE, "argument --fraction: expected a number between 0 and 1, got '1'"),
     ("plot results --arond v0", cli.USAGE, "there is no option --arond: did you mean --around?"),
     ("stability d.csv --scheme boostrap", cli.USAGE, "got 'boostrap': did you mean bootstrap?"),
     ("stability d.csv --sheduler x", cli.USAGE, "there is no option --sheduler: did you mean --scheduler?"),
@@ -306,6 +315,11 @@ def test_wrong_usage(here, capsys, command, code, message):
     assert run(*command.split()) == code
     assert message in printed(capsys)[1]
     assert contents(here) == ["d.csv"]
+
+
+def test_plot_of_nothing_does_not_speak_of_methods(here, capsys):
+    assert run("plot", "nothing") == cli.DATA
+    assert printed(capsys)[1] == "pycupc: 'nothing' is neither a result file, nor a folder with a result.npz"
 
 
 @pytest.mark.parametrize("command", ["run", "estimate"])
@@ -341,7 +355,7 @@ def test_compiling_is_announced_on_a_terminal_only(here, capsys, monkeypatch, co
     ],
 )
 def test_no_device_and_no_memory_have_their_own_code(here, capsys, monkeypatch, error, said):
-    monkeypatch.setattr(pycupc, "pc", Mock(side_effect=error))
+    monkeypatch.setattr(import_module("pycupc.algorithm.pc"), "pc", Mock(side_effect=error))
     assert run("run", "--example=cell_nuclei") == cli.DEVICE
     assert printed(capsys)[1] == f"pycupc: {said}"
     assert contents(here) == []

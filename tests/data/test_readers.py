@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from pycupc.data import EXAMPLES, csv_cells, load_example, source, text_layout
 from pycupc.data.mixed import MixedTable
-from pycupc.data.pairs import read_pairs
 from pycupc.data.readers import DataError, ReadOptions, read_correlation, read_data, read_table
+from pycupc.graph.pairs import read_pairs
 
 VALUES = np.array([[1.5, 2.0, -3.25e-7], [0.1, 1 / 3, 7.0], [4.0, 5.0, 6.0]])
 PLAIN = "a,b,c\n" + "\n".join(",".join(map(repr, row)) for row in VALUES.tolist()) + "\n"

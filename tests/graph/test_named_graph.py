@@ -14,10 +14,10 @@ from common import FILES, refused
 
 import pycupc
 from pycupc.data import load_example
-from pycupc.data.pairs import read_pairs
 from pycupc.graph import drawing as plotting
 from pycupc.graph import exports
 from pycupc.graph.named import NamedGraph
+from pycupc.graph.pairs import read_pairs
 from pycupc.graph.sparse import SparseGraph
 from pycupc.results import explorer_content, serialisation
 

@@ -3,6 +3,7 @@
 import json
 import shutil
 from dataclasses import replace
+from importlib import import_module
 
 import numpy as np
 import pandas as pd
@@ -253,7 +254,7 @@ def test_run_writes_the_files_of_a_pag(here, monkeypatch, capsys, fit, removed, 
         given.update(options)
         return made_up(suff_stat, method=method)
 
-    monkeypatch.setattr(pycupc, method, algorithm, raising=False)
+    monkeypatch.setattr(import_module(f"pycupc.algorithm.{method}"), method, algorithm)
     more = ["--pdsep-max", "5"] if method == "fci" else []
     assert run("run", "--example=cell_nuclei", "--plot", "none", "--method", method, *more) == cli.OK
     assert given.get("pdsep_max") == (5 if more else None)

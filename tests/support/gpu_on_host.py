@@ -20,13 +20,13 @@ from common import ROOT, assert_same, take
 from near_copies import assert_same_evidence, near_copies
 
 import pycupc
-from pycupc.data.pairs import Pairs
 from pycupc.engines.cpu import CpuEngine
 from pycupc.engines.gpu import missing, schur
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.gpu_engine import GpuEngine
 from pycupc.engines.gpu.kernels import WITH_ROW_MATRICES
 from pycupc.engines.gpu.transfers import Scratch, Transfers
+from pycupc.graph.pairs import Pairs
 from pycupc.independence.gaussian.test import GaussianTest
 
 HERE = Path(__file__).resolve().parent

@@ -20,6 +20,7 @@ The public names:
     KCI, RCoT                  tests for nonlinear dependence, for pc(table, KCI()); RCoT for many variables or rows
     cstar, CStaR               pairs of cause and effect, ranked by how stable a large effect is
     compare                    two results side by side
+    load_example, load_truth   example data, and their true graph
     evaluate, Evaluation       a result beside the true graph
     simulate, Simulation       a random DAG, and data from it
     d_separated                whether a graph implies an independence
@@ -48,12 +49,12 @@ if TYPE_CHECKING:
     from pycupc.algorithm.pc import pc
     from pycupc.algorithm.rfci import rfci
     from pycupc.algorithm.skeleton import Interrupted, skeleton
+    from pycupc.data import load_example
     from pycupc.data.mixed import MixedTable
     from pycupc.effects.adjustment import adjustment_set, is_adjustment_set
     from pycupc.effects.effects import effects
     from pycupc.effects.effects_result import Effects
     from pycupc.effects.ida import ida, ida_fast, joint_ida
-    from pycupc.engines.protocol import EngineError
     from pycupc.graph.knowledge import Knowledge
     from pycupc.independence.choice import Choice
     from pycupc.independence.families import choose
@@ -73,28 +74,76 @@ if TYPE_CHECKING:
     from pycupc.stability.ranking import CStaR
     from pycupc.stability.stability_result import Stability
     from pycupc.stability.stability_run import stability
+    from pycupc.system.limits import EngineError
     from pycupc.truth.evaluation import Evaluation, evaluate
+    from pycupc.truth.known_graph import KnownGraph, load_truth
     from pycupc.truth.separation import d_separated
     from pycupc.truth.simulation import Simulation, simulate
 
 __all__ = [
-    "KCI", "CStaR", "Choice", "Effects", "EngineError", "Evaluation", "IncompleteTable", "Interrupted", "Knowledge",
-    "MixedImputation", "MixedTable", "MultipleImputation", "PagAlgo", "PcAlgo", "RCoT", "Simulation", "Stability",
-    "SuffStat", "__version__", "add_background_knowledge", "adjustment_set", "choose", "compare", "cstar",
-    "d_separated", "disCItwd", "disMItest", "effects", "evaluate", "fci", "flexCItest", "flexCItwd", "flexMItest",
-    "gaussCItest", "gaussCItwd", "gaussMItest", "ida", "ida_fast", "is_adjustment_set", "joint_ida", "mixCItest",
-    "mixCItwd", "mixMItest", "pc", "rfci", "simulate", "skeleton", "stability",
+    "KCI",
+    "CStaR",
+    "Choice",
+    "Effects",
+    "EngineError",
+    "Evaluation",
+    "IncompleteTable",
+    "Interrupted",
+    "Knowledge",
+    "KnownGraph",
+    "MixedImputation",
+    "MixedTable",
+    "MultipleImputation",
+    "PagAlgo",
+    "PcAlgo",
+    "RCoT",
+    "Simulation",
+    "Stability",
+    "SuffStat",
+    "__version__",
+    "add_background_knowledge",
+    "adjustment_set",
+    "choose",
+    "compare",
+    "cstar",
+    "d_separated",
+    "disCItwd",
+    "disMItest",
+    "effects",
+    "evaluate",
+    "fci",
+    "flexCItest",
+    "flexCItwd",
+    "flexMItest",
+    "gaussCItest",
+    "gaussCItwd",
+    "gaussMItest",
+    "ida",
+    "ida_fast",
+    "is_adjustment_set",
+    "joint_ida",
+    "load_example",
+    "load_truth",
+    "mixCItest",
+    "mixCItwd",
+    "mixMItest",
+    "pc",
+    "rfci",
+    "simulate",
+    "skeleton",
+    "stability",
 ]  # fmt: skip
 
 _HOME = {
     "CStaR": "pycupc.stability.ranking",
     "Choice": "pycupc.independence.choice",
     "Effects": "pycupc.effects.effects_result",
-    "EngineError": "pycupc.engines.protocol",
+    "EngineError": "pycupc.system.limits",
     "Evaluation": "pycupc.truth.evaluation",
     "IncompleteTable": "pycupc.independence.missing.data",
     "Interrupted": "pycupc.algorithm.skeleton",
     "KCI": "pycupc.independence.kernel.kci",
+    "KnownGraph": "pycupc.truth.known_graph",
     "Knowledge": "pycupc.graph.knowledge",
     "MixedImputation": "pycupc.independence.mixed.data",
     "MixedTable": "pycupc.data.mixed",
@@ -126,6 +175,8 @@ _HOME = {
     "ida_fast": "pycupc.effects.ida",
     "is_adjustment_set": "pycupc.effects.adjustment",
     "joint_ida": "pycupc.effects.ida",
+    "load_example": "pycupc.data",
+    "load_truth": "pycupc.truth.known_graph",
     "mixCItest": "pycupc.independence.mixed.mix_ci_test",
     "mixCItwd": "pycupc.independence.mixed.mix_ci_test",
     "mixMItest": "pycupc.independence.mixed.mix_mi_test",

@@ -12,7 +12,6 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from pycupc.algorithm.pc import pc
-from pycupc.results.pcalgo import PcAlgo
 
 
 @dataclass(eq=False, repr=False)
@@ -59,7 +58,7 @@ class PC(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         """
         data = validate_data(self, X, dtype=np.float64, ensure_min_samples=4, ensure_min_features=2)
         labels = [str(name) for name in getattr(self, "feature_names_in_", range(1, data.shape[1] + 1))]
-        self.result_: PcAlgo = pc(data, labels=labels, **self.get_params(deep=False))
+        self.result_ = pc(data, labels=labels, **self.get_params(deep=False))
         self.adjacency_ = self.result_.graph
         self.labels_ = np.array(labels)
         return self

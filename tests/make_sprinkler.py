@@ -1,4 +1,4 @@
-"""Write the discrete example data, pycupc/data/sprinkler.csv: ``python tests/make_sprinkler.py``.
+"""Write sprinkler.csv and sprinkler_truth.csv, discrete example data: ``python tests/make_sprinkler.py``.
 
 The graph is the one of the sprinkler example of J. Pearl (2009), *Causality*, 2nd edition, figure 1.2; the levels, the
 probabilities and the seed are those below.
@@ -50,5 +50,13 @@ def table() -> str:
     return "".join(f"{','.join(line)}\n" for line in lines)
 
 
+def truth() -> str:
+    """The file of the true arrows as text."""
+    arrows = [(cause, name) for name, (causes, _) in NETWORK.tables.items() for cause in causes]
+    return "".join(f"{','.join(line)}\n" for line in (("from", "to"), *arrows))
+
+
 if __name__ == "__main__":
-    (HERE.parent / "pycupc" / "data" / "sprinkler.csv").write_text(table(), encoding="utf-8")
+    folder = HERE.parent / "pycupc" / "data"
+    (folder / "sprinkler.csv").write_text(table(), encoding="utf-8")
+    (folder / "sprinkler_truth.csv").write_text(truth(), encoding="utf-8")

@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 SIZE = 1200, 780
 #: Done in the page before each picture is taken.
-EDGE = "selectPair(graph.labels.indexOf('smoothness_mean'), graph.labels.indexOf('compactness_mean')); update();"
+EDGE = "selectPair(graph.labels.indexOf('light'), graph.labels.indexOf('growth')); update();"
 GROW = """
 const hub = state.nodes.reduce((best, v) => (graph.degree[v] > graph.degree[best] ? v : best), 0);
 startAt(hub);

@@ -8,7 +8,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,12 +18,11 @@ from pycupc.algorithm.parameters import Arguments
 from pycupc.algorithm.tiered_levels import TieredLevels
 from pycupc.data.in_memory import column_names
 from pycupc.data.names import check_labels, default_labels, is_whole
-from pycupc.data.pairs import Pairs, pairs_of
-from pycupc.engines.clusters import opened, threads_of
 from pycupc.engines.protocol import Engine, ProgressHook
 from pycupc.engines.select import engine_there, make_engine
 from pycupc.graph.constraints import Constraints
 from pycupc.graph.knowledge import as_knowledge
+from pycupc.graph.pairs import Pairs, pairs_of
 from pycupc.graph.sepset import SepSets
 from pycupc.graph.sparse import SparseGraph
 from pycupc.graph.tiers import Tiers
@@ -33,6 +32,7 @@ from pycupc.independence.families import data_and_test, family_of, make_test
 from pycupc.independence.registry import Request
 from pycupc.orientation import TripleCheck, check_triples
 from pycupc.results.methods import METHODS
+from pycupc.system.clusters import opened, threads_of
 from pycupc.system.localised_message import Message, Setting, Value
 from pycupc.system.progress import LevelBar, shown
 
@@ -98,10 +98,15 @@ def running(given: Arguments) -> Iterator[Problem]:
     Errors as of `Arguments.check` and `problem_of`.
     """
     given.check()
-    with shown(given.progress, verbose=given.verbose) as hook, opened(given.executor) as executor:
+    hook = executor = None
+    with ExitStack() as opened_here:
+        if given.progress is not None or given.verbose:
+            hook = opened_here.enter_context(shown(given.progress, verbose=given.verbose))
+        if given.executor is not None:
+            executor = opened_here.enter_context(opened(given.executor))
         problem = problem_of(given, hook, executor)
-        with closing(problem.engine):
-            yield problem
+        opened_here.callback(problem.engine.close)
+        yield problem
 
 
 def problem_of(given: Arguments, progress: ProgressHook | None = None, executor: Executor | None = None) -> Problem:

@@ -18,9 +18,8 @@ from pycupc.algorithm.parameters import Arguments, Jci, Method, Type
 from pycupc.algorithm.possible_d_sep_stage import Stage, run_stage
 from pycupc.algorithm.skeleton import find_skeleton, keeping, skeleton
 from pycupc.data.names import positions
-from pycupc.data.pairs import Pairs
-from pycupc.engines.clusters import Workplace
 from pycupc.engines.protocol import Answers, Engine, ProgressHook, Questions
+from pycupc.graph.pairs import Pairs
 from pycupc.graph.sepset import SepSets
 from pycupc.graph.sparse import SparseGraph
 from pycupc.independence.custom import IndepTest
@@ -29,6 +28,7 @@ from pycupc.orientation.pag import ALL_RULES, JointCausalInference, orient_pag, 
 from pycupc.results.pagalgo import PagAlgo
 from pycupc.results.pcalgo import PcAlgo
 from pycupc.results.tests_after_levels import LaterTests
+from pycupc.system.clusters import Workplace
 from pycupc.system.localised_message import Message, Setting
 from pycupc.system.nearest import hinted
 from pycupc.system.text import explained_as

@@ -13,16 +13,17 @@ import math
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
+from importlib import import_module
 from typing import Annotated, Any, Literal, get_args, get_type_hints
 
 from pycupc.algorithm import checks
-from pycupc.engines.clusters import Workplace
 from pycupc.engines.protocol import Engine, ProgressHook
 from pycupc.engines.select import NAMES
 from pycupc.orientation import U2pd
 from pycupc.orientation.pag import ALL_RULES
 from pycupc.results.methods import HIDDEN, METHODS, OF_CPDAGS, WITHOUT_HIDDEN
 from pycupc.results.pcalgo import PcAlgo
+from pycupc.system.clusters import Workplace
 from pycupc.system.localised_message import Argument, Message, Setting
 
 Method = Literal["stable", "stable.fast"]
@@ -70,7 +71,8 @@ _ENGINE = (
 )
 _TIERS = (
     "what is known: a file in Tetrad's format with tiers (addtemporal) and arrows (forbiddirect, requiredirect); "
-    "no arrow points to an earlier tier. Then --maj-rule holds unless --conservative is given, and --solve-confl"
+    "no arrow points to an earlier tier, and variables without a tier may be in any. Then --maj-rule holds unless "
+    "--conservative is given, and --solve-confl"
 )
 _ALPHA = checks.number("a number in [0, 1]", lambda alpha: 0 <= alpha <= 1)
 _LIMIT = checks.number("a whole number of at least 0, or inf", lambda m: m == math.inf or (m >= 0 and m == int(m)))
@@ -328,3 +330,9 @@ def defaults_of(function: str) -> dict[str, Any]:
     """The parameters that a function has, with their defaults; all but the data."""
     has = {name for name, row in PARAMETERS.items() if function in row.functions} - {"suffStat"}
     return {one.name: one.default for one in fields(Arguments) if one.name in has}
+
+
+def function_of(method: str) -> Callable[..., Any]:
+    """The function of a method of `pycupc.results.methods`; its module, of the same name, is loaded here."""
+    function: Callable[..., Any] = getattr(import_module(f"pycupc.algorithm.{method}"), method)
+    return function

@@ -13,8 +13,8 @@ from math import comb, inf, nan
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.data.pairs import Pairs
 from pycupc.graph.lists import Indices, Lists
+from pycupc.graph.pairs import Pairs
 from pycupc.graph.questions import Answers, Floats, LargestP, Questions
 from pycupc.graph.sepset import SepSets
 from pycupc.graph.sparse import Ints, SparseGraph

@@ -13,7 +13,6 @@ from pycupc.algorithm.arguments import Problem, running
 from pycupc.algorithm.fci import Found, fci, first_skeleton, oriented
 from pycupc.algorithm.parameters import Arguments, Method
 from pycupc.algorithm.skeleton import keeping, skeleton
-from pycupc.engines.clusters import Workplace
 from pycupc.engines.protocol import Engine, ProgressHook
 from pycupc.graph.lists import Lists
 from pycupc.independence.custom import IndepTest
@@ -22,6 +21,7 @@ from pycupc.orientation.pag import ALL_RULES, RFCI_LOOPS, without_selection
 from pycupc.results.pagalgo import PagAlgo
 from pycupc.results.pcalgo import PcAlgo
 from pycupc.results.tests_after_levels import LaterTests
+from pycupc.system.clusters import Workplace
 from pycupc.system.nearest import hinted
 from pycupc.system.text import explained_as
 

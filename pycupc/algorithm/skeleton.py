@@ -15,14 +15,14 @@ from pycupc.algorithm.arguments import Problem, running
 from pycupc.algorithm.level_checkpoint import Checkpoint
 from pycupc.algorithm.parameters import Arguments, Method
 from pycupc.algorithm.tiered_levels import TieredLevels
-from pycupc.engines.clusters import Workplace
 from pycupc.engines.protocol import Division, Engine, EngineError, LevelResult, ProgressHook, State
 from pycupc.graph.removals import Removals
 from pycupc.graph.sepset import SepSets
 from pycupc.graph.sparse import SparseGraph
 from pycupc.independence.custom import IndepTest
-from pycupc.results.level_summary import LevelSummary
 from pycupc.results.pcalgo import PcAlgo
+from pycupc.results.summary import LevelSummary
+from pycupc.system.clusters import Workplace
 from pycupc.system.logging import logger
 from pycupc.system.nearest import hinted
 
@@ -150,7 +150,7 @@ def skeleton(  # noqa: PLR0913 - pcalg's arguments
     tiers : sequence of p numbers, mapping, `Knowledge`, or path, optional
         The tier of each variable, see `Knowledge`; a path names a file in Tetrad's format. A later tier cannot cause an
         earlier one, so that conditioning sets are drawn from fewer variables: the skeleton equals tpc's, version 1.0
-        (docs/contracts/tiers.md).
+        (docs/contracts/tiers.md). A variable without a tier (None) may be in any.
     context_all, context_tier : sequence of variables, optional
         Variables that nothing causes, which are parents of all others, or of all others in their tier.
     forbidden : bool (p, p), or list of (tail, head), optional

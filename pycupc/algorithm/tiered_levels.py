@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.data.pairs import Pairs
-from pycupc.engines.protocol import Answers, Engine, Finished, LevelResult, Questions, State
+from pycupc.engines.protocol import Answers, Engine, Finished, How, LevelResult, Questions, State
+from pycupc.graph.pairs import Pairs
 from pycupc.graph.questions import LargestP
 from pycupc.graph.sparse import look_up, pair_keys
 from pycupc.graph.tiers import NearLists, Tiers
 from pycupc.independence.base import Floats, IndependenceTest
 from pycupc.independence.gaussian.fisher_z import z_to_p
-from pycupc.system.progress import ProgressHook
+
+if TYPE_CHECKING:
+    from typing import Unpack
 
 Indices = NDArray[np.int64]
 
@@ -31,23 +33,15 @@ class TieredLevels:
         """`by_sides`: ask about all pairs of a side together, also of a test that is called in pcalg's order."""
         self._engine, self._tiers, self._by_sides = engine, tiers, by_sides
 
-    def take(
-        self,
-        test: IndependenceTest,
-        names: Sequence[str],
-        *,
-        gaps: Pairs | None = None,
-        fixed: Pairs | None = None,
-        progress: ProgressHook | None = None,
-        **how: Any,
-    ) -> None:
+    def take(self, test: IndependenceTest, names: Sequence[str], **how: Unpack[How]) -> None:
         """As `Engine.take`."""
-        self._test, self._gaps, self._progress = test, gaps, progress
-        division = how.get("division")
+        self._test, self._gaps, self._progress = test, how.get("gaps"), how.get("progress")
+        division, fixed = how.get("division"), how.get("fixed")
         self._at_once = division is not None and division.kept is not None  # the largest p-values are kept, too
         self._unfinished: list[tuple[Callable[[Indices], Floats], Indices]] = []  # with the keys of the pairs
         self._fixed = Pairs(test.p, *np.zeros((2, 0), dtype=np.int64)) if fixed is None else fixed
-        self._engine.take(test, names, gaps=gaps, fixed=fixed, progress=progress, **how | {"m_max": 0})
+        how["m_max"] = 0
+        self._engine.take(test, names, **how)
 
     def run_level(self, level: int) -> LevelResult:
         """As `Engine.run_level`."""
@@ -81,7 +75,7 @@ class TieredLevels:
         self._lists = NearLists(self._low, self._high, self._tiers)
 
     def _level_0_asks_for_more(self, result: LevelResult) -> bool:
-        tier = self._tiers.tier
+        tier = self._tiers.first
         p, n_until = len(tier), np.cumsum(np.bincount(tier))
         n_gaps, untested = None, self._fixed
         if self._gaps is not None:

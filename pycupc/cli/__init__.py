@@ -19,7 +19,6 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-import pycupc
 from pycupc.cli.interrupts import interrupting
 from pycupc.cli.output import (
     COMMANDS,
@@ -35,7 +34,7 @@ from pycupc.cli.output import (
     with_each_format,
 )
 from pycupc.system.files import NO_ROOM
-from pycupc.system.limits import NoThreadError, left_of_address_space
+from pycupc.system.limits import EngineError, NoThreadError, left_of_address_space
 from pycupc.system.localised_message import on_the_command_line
 from pycupc.system.nearest import did_you_mean
 from pycupc.system.version import __version__
@@ -47,7 +46,7 @@ _FOR_LIBRARIES = 350e6
 #: The same with the libraries of pictures, without which `plot` has nothing to do; OpenBLAS may wait for ever below.
 _FOR_PICTURES = 650e6
 #: Bytes of addresses that the largest of these libraries takes.
-_FOR_A_LIBRARY = 150e6
+_FOR_A_LIBRARY = 200e6
 
 _DESCRIPTION = """\
 The PC algorithm: from data to a causal graph (CPDAG), with exactly the answer of R's
@@ -123,7 +122,7 @@ def _refuse(unknown: Sequence[str], parser: argparse.ArgumentParser) -> None:
     """Exit with a usage error about arguments that the parser of a command does not know."""
     option = next((word.partition("=")[0] for word in unknown if word.startswith("-")), None)
     if option is None:
-        parser.error(f"unrecognized arguments: {' '.join(unknown)}")
+        parser.error(f"unrecognized arguments: {' '.join(unknown)}; see {parser.prog} --help")
     options = [name for name in parser._option_string_actions if name.startswith("--")]
     parser.error(f"there is no option {option}{did_you_mean(option, options) or f'; see {parser.prog} --help'}")
 
@@ -151,7 +150,7 @@ def _run_command(args: argparse.Namespace) -> int:
             except OSError:  # it is the output that found no room, and would not when Python ends either
                 discard_output()
         return _fail(DEVICE if of_disk else DATA, str(error))
-    except (pycupc.EngineError, ImportError, ValueError) as error:  # ImportError: an argument needs an optional package
+    except (EngineError, ImportError, ValueError) as error:  # ImportError: an argument needs an optional package
         of_folder = DEVICE if isinstance(error, NoRoomError) else USAGE if isinstance(error, FolderError) else None
         code = of_folder or (DATA if isinstance(error, ValueError) else DEVICE)
         return _fail(code, _without_room(error) or str(error))

@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import pycupc
 from pycupc.cli.output import DATA, DIFFERS, OK, USAGE, add_command
 from pycupc.results import npz
 from pycupc.results.pagalgo import PagAlgo
@@ -38,10 +37,12 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 def main(args: argparse.Namespace) -> int:
     from pycupc.data.names import DataError
+    from pycupc.independence.gaussian.suffstat import SuffStat
     from pycupc.r.bridge import RBridgeError
+    from pycupc.results.comparison import compare
 
     try:
-        suffStat = pycupc.SuffStat.from_data(args.data) if args.data else None
+        suffStat = SuffStat.from_data(args.data) if args.data else None
         fits = [
             load_or_compute(source, suffStat, args.alpha, skeleton=args.skeleton, m_max=args.m_max)
             for source in (args.a, args.b)
@@ -49,12 +50,21 @@ def main(args: argparse.Namespace) -> int:
         names = [source if source in METHODS else Path(source).name for source in (args.a, args.b)]
         if names[0] == names[1]:
             names = [f"A ({args.a})", f"B ({args.b})"]
-        comparison = pycupc.compare(*fits, suffStat=suffStat, alpha=args.alpha, names=names, rtol=args.rtol)
+        comparison = compare(*fits, suffStat=suffStat, alpha=args.alpha, names=names, rtol=args.rtol)
     except (ValueError, OSError, RBridgeError) as error:
         print(f"pycupc compare: {error}", file=sys.stderr)
         return DATA if isinstance(error, DataError) else USAGE
     sys.stdout.write(comparison.text)
     return OK if comparison.equal else DIFFERS
+
+
+def load(source: str | Path, suffStat: Any = None, nor: str = "") -> PcAlgo | PagAlgo:
+    """The result in a file or folder; ValueError if there is none, whose text ends in what else it could be."""
+    path = Path(source) / "result.npz" if Path(source).is_dir() else Path(source)
+    if not path.is_file():
+        raise ValueError(f"{str(source)!r} is neither a result file, nor a folder with a result.npz{nor}")
+    kind = PagAlgo if npz.format_of(path) == npz.PAG.format else PcAlgo
+    return kind.load(path, suffStat=suffStat)
 
 
 def load_or_compute(
@@ -65,18 +75,14 @@ def load_or_compute(
     ValueError if `source` is none of these, or a method lacks data or alpha; RBridgeError without R, pcalg or rpy2.
     """
     if source not in METHODS:
-        path = Path(source) / "result.npz" if Path(source).is_dir() else Path(source)
-        if not path.is_file():
-            raise ValueError(
-                f"{str(source)!r} is neither a result file, nor a folder with a result.npz, nor one of the methods "
-                f"{', '.join(METHODS)}"
-            )
-        kind = PagAlgo if npz.format_of(path) == npz.PAG.format else PcAlgo
-        return kind.load(path, suffStat=suffStat)
+        return load(source, suffStat, f", nor one of the methods {', '.join(METHODS)}")
     if suffStat is None or alpha is None:
         raise ValueError(f"the method {source} needs data and alpha")
     if source == "pycupc":
-        return (pycupc.skeleton if skeleton else pycupc.pc)(suffStat, alpha=alpha, **options)
+        from pycupc.algorithm.parameters import function_of
+
+        fit: PcAlgo = function_of("skeleton" if skeleton else "pc")(suffStat, alpha=alpha, **options)
+        return fit
     from pycupc.r.bridge import pcalg_pc, pcalg_skeleton
 
     method = str(source).removeprefix("pcalg-")

@@ -16,15 +16,16 @@ import numpy as np
 from pycupc.cli.method_options import add_options, check_method
 from pycupc.cli.option_types import correlation_argument, delimiter, imputation_seed, missing_values, probability
 from pycupc.cli.output import one_of
-from pycupc.data import EXAMPLES, DataError
+from pycupc.data import EXAMPLE, EXAMPLES, OLDER_NAMES, DataError
 from pycupc.data.content import Content
+from pycupc.data.covariances import are_covariances
 from pycupc.data.names import listed
-from pycupc.data.pairs import read_pairs
 from pycupc.data.readers import ReadOptions, read_correlation
 from pycupc.data.source import STDIN
 from pycupc.data.text_layout import is_formula
 from pycupc.graph.drawing import positions
 from pycupc.graph.knowledge import Knowledge
+from pycupc.graph.pairs import read_pairs
 from pycupc.independence.choice import Choice, Wishes
 from pycupc.independence.discrete.suffstat import DegreesOfFreedom
 from pycupc.independence.families import WORDS, choice_of, test_to_name
@@ -41,11 +42,15 @@ def add_data_arguments(parser: argparse.ArgumentParser, *, rows: bool = False) -
     add = parser.add_argument_group("data").add_argument
     table = (
         "table with one column per variable and one row per observation: .csv, .tsv or .txt, also compressed "
-        "(.gz, .bz2, .xz), .parquet, .feather, .xlsx, .npy, .h5ad, or - for standard input"
+        "(.gz, .bz2, .xz), .parquet, .feather, .xlsx, .npy, .h5ad, or - for standard input; or covariances as Tetrad "
+        "writes them, .cov.txt: the number of rows, the names, the lower triangle"
     )
     add("data", nargs="?", type=Path, metavar="DATA", help=table)
-    example = "use the example data of the package: continuous measurements, or categories with --example discrete"
-    add("--example", nargs="?", **one_of(*EXAMPLES), const="continuous", help=example)
+    example = (
+        "use example data of the package: greenhouse (default) or sprinkler, simulated from a graph, of which the "
+        "summary says how much was found; cell_nuclei, real measurements"
+    )
+    add("--example", nargs="?", **_example_names(), const=EXAMPLE.stem, help=example)
     correlation = (
         "numbers: pearson (default); spearman, kendall, normal-scores: of ranks; latent: columns with two values, or "
         "up to 10 whole ones, are classes of Gaussian variables"
@@ -65,6 +70,11 @@ def add_data_arguments(parser: argparse.ArgumentParser, *, rows: bool = False) -
     add("--sheet", metavar="NAME", help="sheet of an Excel file (needed if there are several)")
     for name, what in (("--only", "read these columns and no others"), ("--drop", "leave out these columns")):
         add(name, action="extend", nargs="+", default=[], metavar="NAME", help=f"{what}; give DATA before")
+    across = (
+        "rows are variables, as genes often are, and columns observations; a first column of text names the variables, "
+        "which --only and --drop choose, and other columns of text are left out"
+    )
+    add("--transpose", action="store_true", help=across)
     add("--drop-non-numeric", action="store_true", help="leave out all columns with other cells than numbers")
     kept = (
         "keep these columns, though their texts name the rows, are dates in order or free text, which are left out "
@@ -80,6 +90,12 @@ def add_data_arguments(parser: argparse.ArgumentParser, *, rows: bool = False) -
     add("--missing", type=missing_values, default="auto", metavar="HOW", help=missing_rows)
     imputations = "seed of the imputations of --missing impute=M (default: 0); --seed does not change them"
     add("--impute-seed", type=imputation_seed, metavar="K", help=imputations)
+
+
+def _example_names() -> dict[str, Any]:
+    """Arguments of `add_argument` for the names of the example data, also those of version 0.2.0."""
+    words = one_of(*EXAMPLES)
+    return {**words, "type": lambda text: words["type"](OLDER_NAMES.get(text, text))}
 
 
 def add_test_arguments(
@@ -135,11 +151,10 @@ def read(args: argparse.Namespace, bar: LevelBar | None = None) -> tuple[Choice,
     """
     path: Path = EXAMPLES[args.example] if args.example else args.data
     where = "standard input" if str(path) == STDIN else path
-    options = {f.name: getattr(args, f.name) for f in fields(ReadOptions)}
-    del options["missing"]
-    is_matrix = isinstance(args.correlation, int)
+    options = {f.name: getattr(args, f.name) for f in fields(ReadOptions) if f.name not in ("missing", "units")}
     try:
-        choice = _of_matrix(args, path, options) if is_matrix else _of_table(args, path, options, bar)
+        of_correlations = isinstance(args.correlation, int)
+        choice = _of_matrix(args, path, options) if of_correlations else _of_table(args, path, options, bar)
     except DataError:
         raise
     except (TypeError, ValueError) as error:
@@ -151,7 +166,8 @@ def read(args: argparse.Namespace, bar: LevelBar | None = None) -> tuple[Choice,
         text = "a spreadsheet that opens the .csv files of the results takes these names for formulas (--spreadsheet)"
         warnings.warn(f"{text}: {listed(formulas)}", stacklevel=2)
     table, p, n = choice.content.table, choice.data.p, choice.data.n
-    kind = "correlation matrix" if is_matrix else str(choice.content)
+    is_matrix = choice.content.is_matrix
+    kind = str(choice.content) if not is_matrix else "correlation matrix" if of_correlations else "covariances"
     if not getattr(args, "quiet", True):  # `estimate`, which may print JSON, has no --quiet
         of = f"the correlations of {counted(p, 'variable')}, of {counted(n, 'observation')},"
         rows = f"{counted(len(table.values), 'observation')} of {counted(p, 'variable')}"
@@ -163,10 +179,12 @@ def read(args: argparse.Namespace, bar: LevelBar | None = None) -> tuple[Choice,
 
 def _of_matrix(args: argparse.Namespace, path: Path, options: dict[str, Any]) -> Choice:
     """The choice for a correlation matrix."""
+    if are_covariances(path):
+        raise DataError(f"{path}: holds covariances and the number of observations; leave --correlation out")
     matrix = read_correlation(path, ReadOptions(**options))
     C = definite(matrix.values, nearest=True) if args.nearest else matrix.values
     data = SuffStat(C, args.correlation, matrix.labels)
-    content = Content("numbers", matrix, np.zeros(0, dtype=np.int64))
+    content = Content("numbers", matrix, np.zeros(0, dtype=np.int64), is_matrix=True)
     return Choice("gaussian", gaussCItest, data, content, "a correlation matrix (--correlation): the Gaussian test")
 
 
@@ -175,7 +193,7 @@ def _of_table(args: argparse.Namespace, path: Path, options: dict[str, Any], bar
     from pycupc.algorithm.arguments import device_for
 
     test = args.test
-    if test == "auto" and args.example == "discrete":
+    if test == "auto" and args.example == "sprinkler":
         test = "discrete"
     if test == "auto" and args.command == "cstar":  # which has one test
         test = "gaussian"

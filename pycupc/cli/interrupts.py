@@ -43,17 +43,18 @@ def shown_warnings() -> Iterator[list[str]]:
 def interrupting(answer: str | None = None) -> Iterator[Callable[[], None]]:
     """Let Ctrl-C and SIGTERM raise KeyboardInterrupt, so that no half-written folder remains.
 
-    A signal that Python ignores, as it arrived in a `__del__`, is sent again. With an `answer`, only the first signal
-    raises; later ones print it, as do all after a call of the yielded function.
+    A signal that Python ignores, as it arrived in a `__del__`, is sent again. What libraries make of the interrupt, as
+    an ImportError or a RuntimeError about a lock, is a KeyboardInterrupt again when it leaves the block. With an
+    `answer`, only the first signal raises; later ones print it, as do all after a call of the yielded function.
     Where that does not end the block in time, the process is ended, see `_ending_in_time`; not after a signal that has
     an `answer`. After the block of a whole command, the program (see `pycupc.__main__`) does not heed signals: what
     ends late must not change the exit code.
     """
-    interrupted, last = False, signal.SIGINT
+    interrupted, raised, last = False, False, signal.SIGINT
 
     def no_more() -> None:
-        nonlocal interrupted
-        interrupted = True
+        nonlocal interrupted, raised
+        interrupted, raised = True, False
 
     def again() -> None:
         nonlocal interrupted
@@ -62,14 +63,16 @@ def interrupting(answer: str | None = None) -> Iterator[Callable[[], None]]:
             start(threading.Timer(0.01, os.kill, (os.getpid(), last)))
 
     def interrupt(number: int, *_: object) -> None:
-        nonlocal last
+        nonlocal last, raised
         last = signal.Signals(number)
         if answer is not None:
             no_deadline()
             if interrupted:
-                print(f"pycupc: {answer}", file=sys.stderr, flush=True)
+                with suppress(OSError):  # not `print`: the signal may have come while it was printing, which is refused
+                    os.write(2, f"pycupc: {answer}\n".encode())
                 return
         no_more()
+        raised = True
         raise KeyboardInterrupt
 
     if threading.current_thread() is not threading.main_thread():  # no other thread may set a handler
@@ -84,6 +87,10 @@ def interrupting(answer: str | None = None) -> Iterator[Callable[[], None]]:
             signal.signal(number, interrupt)
         try:
             yield no_more
+        except Exception as error:
+            if raised:
+                raise KeyboardInterrupt from error
+            raise
         finally:
             for number, old in before.items():
                 signal.signal(number, signal.SIG_IGN if of_program else old)

@@ -37,6 +37,7 @@ positive = _number(int, 1, math.inf, "a whole number from 1")
 level = _number(_whole_or_infinite, 0, math.inf, "a whole number of at least 0, or 'inf'")
 picture_side = _number(float, 0.5, 400, "a number of inches from 0.5 to 400")
 probability = _number(float, 0, 1, "a number from 0 to 1")
+share = _number(float, math.nextafter(0, 1), math.nextafter(1, 0), "a number between 0 and 1")
 
 
 def missing_values(text: str) -> str:

@@ -10,16 +10,18 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import pycupc
+from pycupc.algorithm.parameters import function_of
 from pycupc.cli import inputs, method_options, option_types, output, picture_options, writing
 from pycupc.cli.folder import OutputFolder
 from pycupc.cli.interrupts import interrupting
 from pycupc.cli.output import INTERRUPTED, NoRoomError, add_command
 from pycupc.cli.writing import GRAPH_FILES, FileKind, graph_files, pictures, text, too_large
+from pycupc.data import TRUTHS
+from pycupc.data.clean_columns import FACTS
 from pycupc.graph import exports
+from pycupc.results.edge_columns import sepset_columns
 from pycupc.results.pagalgo import PagAlgo
 from pycupc.results.pcalgo import PcAlgo
-from pycupc.results.tables import sepset_columns
 from pycupc.system.progress import level_bar
 
 _DESCRIPTION = f"""\
@@ -82,8 +84,7 @@ def main(args: argparse.Namespace) -> int:
         fit, interruption = _fit(args, record, shown)
         if args.to_cpdag and interruption is None:
             fit = _cpdag_of(fit)
-        facts = ("columns_left_out", "marks_of_missing", "rows_dropped")
-        if decided := [record.source[fact] for fact in facts if fact in record.source]:
+        if decided := [record.source[fact] for fact in FACTS if fact in record.source]:
             fit.notes["data"] = "; ".join(decided)
         if fit.p_values.deferred:
             with record.timed("p_values"), level_bar(wanted=shown):
@@ -91,8 +92,10 @@ def main(args: argparse.Namespace) -> int:
         no_more_interrupts()
         with level_bar(wanted=shown) as bar:
             progress = None if bar is None else bar.writing
-            writing.keep(record, fit, writing.facts_of(fit), progress)
-    code = writing.report(record, None if args.quiet or interruption is not None else fit.summary())
+            truth = _found_of_the_truth(fit, args.example) if interruption is None else {}
+            writing.keep(record, fit, writing.facts_of(fit) | truth, progress)
+    shown_summary = not args.quiet and interruption is None
+    code = writing.report(record, "\n".join([fit.summary(), *truth.values()]) if shown_summary else None)
     if interruption is None:
         return code
     print(f"pycupc: {interruption} is in {record.place}{os.sep}", file=sys.stderr)
@@ -111,6 +114,8 @@ def _check_space(folder: OutputFolder, p: int, args: argparse.Namespace) -> None
 
 def _fit(args: argparse.Namespace, record: writing.Run, shown: bool) -> tuple[PcAlgo | PagAlgo, str | None]:
     """Read the data and run the method: the result, and a message if it has only the levels before an interrupt."""
+    from pycupc.algorithm.skeleton import Interrupted
+
     try:
         with level_bar(wanted=shown) as bar:
             with record.timed("read"):
@@ -120,8 +125,11 @@ def _fit(args: argparse.Namespace, record: writing.Run, shown: bool) -> tuple[Pc
             picture_options.picture_arguments(args, choice.labels)  # before the tests, which may take hours
             with record.timed(args.method):
                 options = method_options.method_arguments(args, inputs.arguments_of_data(args, choice))
-                return getattr(pycupc, args.method)(choice.data, alpha=args.alpha, progress=bar, **options), None
-    except pycupc.Interrupted as interrupt:
+                fit = function_of(args.method)(choice.data, alpha=args.alpha, progress=bar, **options)
+            if choice.unexpected:
+                fit.notes["test"] = str(choice.reason).removeprefix(f"{choice.content.decided}; ")
+            return fit, None
+    except Interrupted as interrupt:
         partial = interrupt.partial
         if not args.keep_partial or partial is None:
             hint = "" if partial is None else " (--keep-partial would write the skeleton after the finished levels)"
@@ -138,6 +146,20 @@ def _cpdag_of(fit: PcAlgo | PagAlgo) -> PcAlgo:
         way = "--u2pd retry gives a graph that a DAG extends, without --to-cpdag the graph is written as it is"
         raise ValueError(f"--to-cpdag: no DAG extends the graph ({fit.without_dag()}); {way}; nothing was written")
     return fit.to_cpdag()
+
+
+def _found_of_the_truth(fit: PcAlgo | PagAlgo, example: str | None) -> dict[str, str]:
+    """How much of the true graph of example data was found, for the manifest; {} if it or a variable is not known."""
+    if example not in TRUTHS or not isinstance(fit, PcAlgo):
+        return {}
+    from pycupc.truth.evaluation import evaluate
+    from pycupc.truth.known_graph import load_truth
+
+    truth = load_truth(example)
+    if set(fit.labels) != set(truth.labels):
+        return {}
+    found = evaluate(fit, truth, as_cpdag=True).sentence
+    return {"truth": f"the true graph is known: {found}"}
 
 
 def _find_p_values(fit: PcAlgo | PagAlgo) -> str | None:
@@ -194,7 +216,7 @@ FILES = (
             show=False,
             around=args.around or None,
             radius=args.distance,
-            name="example data" if args.example else args.data.name.split(".")[0],
+            name=args.example or args.data.name.split(".")[0],
             **picture_options.picture_arguments(args, fit.labels, page=True),
         ),
         left_out=too_large,

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pycupc.cli import inputs, method_options, option_types, output, writing
 from pycupc.cli.output import add_command
 from pycupc.cli.writing import GRAPH_FILES, FileKind, graph_files, pictures, text
-from pycupc.engines.clusters import opened
 from pycupc.graph import exports
+from pycupc.system.clusters import opened
 
 if TYPE_CHECKING:
     from pycupc.stability import Consensus, PagConsensus, Stability
@@ -61,7 +61,8 @@ def add_resampling_arguments(parser: argparse.ArgumentParser, scheme: Scheme) ->
         f"{scheme}). The last two come with bounds on what is found falsely"
     )
     add("--scheme", **output.one_of("bootstrap", "subsample", "complementary"), default=scheme, help=schemes)
-    add("--fraction", type=float, default=0.5, metavar="F", help="share of the rows in a subsample (default: 0.5)")
+    of_rows = "share of the rows in a subsample (default: 0.5)"
+    add("--fraction", type=option_types.share, default=0.5, metavar="F", help=of_rows)
     add("--seed", type=option_types.natural, metavar="K", help="seed of the resamples (default: drawn, and recorded)")
     add("--scheduler", metavar="ADDRESS", help="run the resamples on this Dask cluster, e.g. tcp://host:8786")
     add("--checkpoint", type=Path, metavar="DIR", help="keep finished resamples in this folder, even after the run")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -19,10 +19,13 @@ from numpy.typing import NDArray
 from pycupc.data.binary import NUMERIC, arrow_values, numeric_columns
 from pycupc.data.column_checks import MANY_ROWS, NAMES_READ, Ends, rounded
 from pycupc.data.names import listed, names_for
-from pycupc.data.text_layout import ReadOptions, are_names
+from pycupc.data.text_layout import ReadOptions, are_names, is_number
+from pycupc.data.units import unit_of
 from pycupc.system.extras import needed
 
 _WIDE = re.compile(r"u?int64", re.IGNORECASE)
+#: Columns of text of which an error shows an example.
+LOOKED_AT = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +81,17 @@ def chosen_columns(data: Any, **options: Any) -> Any:
     return data[[column for column in data.columns if str(column) in kept]]
 
 
+def with_columns(data: Any, columns: Mapping[str, list[float]]) -> Any:
+    """A DataFrame with these values in columns, by name; the given one stays as it is."""
+    if hasattr(data, "with_columns"):  # polars
+        return data.with_columns(*(type(data[name])(name, values) for name, values in columns.items()))
+    data = data.copy(deep=False)
+    for name in data.columns:
+        if str(name) in columns:
+            data[name] = columns[str(name)]
+    return data
+
+
 def converted(data: Any, what: str) -> RawTable:
     """The numbers of an object in memory, NaN where a value is missing; `what` is named in messages.
 
@@ -127,7 +141,7 @@ def row_names(data: Any) -> list[str] | None:
 
 def _from_frame(data: Any, what: str) -> RawTable:
     names, types = column_names(data) or [], [str(kind) for kind in data.dtypes]
-    _check_numeric(names, types, what)
+    _check_numeric(names, types, what, lambda j: list(data[data.columns[j]]) if _has(data, "__getitem__") else ())
     X = data.to_numpy()
     if X.dtype == object:  # numeric columns of several kinds, or with missing values
         try:
@@ -140,13 +154,20 @@ def _from_frame(data: Any, what: str) -> RawTable:
     return RawTable(_from_array(X, what).values, names, types, rows_have_names=rows_have_names)
 
 
-def _check_numeric(names: list[str], types: Iterable[Any], what: str) -> None:
-    """TypeError if a column of a table is not of a numeric type."""
-    wrong = [name for name, kind in zip(names, types, strict=True) if not NUMERIC.match(str(kind))]
+def _check_numeric(names: list[str], types: Iterable[Any], what: str, cells_of: Callable[[int], Iterable[Any]]) -> None:
+    """TypeError if a column of a table is not of a numeric type; ``cells_of(j)``: the values of a column."""
+    wrong = [j for j, kind in enumerate(types) if not NUMERIC.match(str(kind))]
     if not wrong:
         return
-    numeric = [name for name in names if name not in set(wrong)]
+    from pycupc.data.text_columns import TextColumn
+
+    numeric = [name for j, name in enumerate(names) if j not in set(wrong)]
+    looked_at = {j: TextColumn.of(cells_of(j)) for j in wrong[:LOOKED_AT]}
+    shown = [f"{names[j]}{looked_at[j].example() if j in looked_at else ''}" for j in wrong]
+    units = dict.fromkeys(filter(None, (unit_of([*column.texts]) for column in looked_at.values())))
     convert = "astype(float) or pandas.to_numeric in pandas, cast(polars.Float64) in polars"
+    if units:
+        convert = f"write numbers without {' and '.join(map(repr, units))}, then {convert}"
     if numeric:
         advice = (
             f"; these are: {listed(numeric, most=50)}. Leave the first out (SuffStat.from_data(table, "
@@ -156,7 +177,7 @@ def _check_numeric(names: list[str], types: Iterable[Any], what: str) -> None:
     else:
         advice = f". Leave them out, or convert them: {convert}. If they are categories, use "
     raise TypeError(
-        f"{what} must be numeric, but these columns are not: {listed(wrong, most=50)}{advice}"
+        f"{what} must be numeric, but these columns are not: {listed(shown, most=50)}{advice}"
         "pycupc.discrete: pc(DiscreteSuffStat.from_data(table), disCItest)"
     )
 
@@ -168,7 +189,7 @@ def _from_arrow_stream(data: Any, what: str) -> RawTable:
     except (pyarrow.ArrowException, TypeError, ValueError):  # a single column, for example
         return _from_array(data, what)
     names = [str(name) for name in table.column_names]
-    _check_numeric(names, table.schema.types, what)
+    _check_numeric(names, table.schema.types, what, lambda j: table.column(j).to_pylist())
     return RawTable(arrow_values(table), names, [str(kind) for kind in table.schema.types])
 
 
@@ -185,10 +206,21 @@ def _from_array(data: Any, what: str) -> RawTable:
         )
     if X.dtype.kind not in "fiub":
         advice = "; if it holds numbers, convert it: array.astype(float)" if X.dtype.kind in "OUSTV" else ""
-        raise TypeError(f"{what} must be numeric, got an array of {X.dtype}{advice}")
+        raise TypeError(f"{what} must be numeric, got an array of {X.dtype}{_first_text(X)}{advice}")
     types = [str(X.dtype)] * X.shape[-1] if X.ndim and X.dtype.kind in "iu" else []
     exact = np.float32 if X.dtype == np.float32 else np.float64
     return RawTable(np.asarray(X.astype(exact, copy=False)), None, types)
+
+
+def _first_text(X: NDArray[Any]) -> str:
+    """Where the first text of an array stands that is no number, in a clause; "" without any."""
+    if X.dtype.kind not in "OU":
+        return ""
+    for place, cell in np.ndenumerate(X):
+        if isinstance(cell, str) and not is_number(cell):
+            where = f" in column {place[1]}" if len(place) == 2 else ""
+            return f", which holds texts, such as {str(cell)!r}{where}"
+    return ""
 
 
 def _as_numpy(data: Any, what: str) -> NDArray[Any]:

@@ -100,7 +100,7 @@ class MixedTable:
         """The labels, or names for messages."""
         return names_for(self.labels, self.values.shape[1])
 
-    @property
+    @cached_property
     def categorical(self) -> NDArray[np.bool_]:
         """Which columns are of categories, bool (p,)."""
         return np.array([categories is not None for categories in self.categories])
@@ -117,8 +117,9 @@ class MixedTable:
 
     def check_texts(self) -> None:
         """Raise `ValueError` if a column of categories holds none, as `pycupc.data.categories.check_texts`."""
-        used = [np.unique(column[~np.isnan(column)]).astype(int).tolist() for column in self.values.T[self.categorical]]
-        occur = iter(used)
+        occur = (
+            np.flatnonzero(_occurring(column[~np.isnan(column)])).tolist() for column in self.values.T[self.categorical]
+        )
         known = [None if own is None else [own[code] for code in next(occur)] for own in self.categories]
         check_texts(self.names, known, (~np.isnan(self.values)).sum(axis=0).tolist())
 
@@ -207,7 +208,16 @@ class MixedTable:
 
     def codes(self, columns: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
         """The codes of columns of categories, int64 (n, q), without the categories that do not occur."""
-        return np.column_stack([np.unique(self.values[:, j], return_inverse=True)[1] for j in columns])
+        made: list[NDArray[np.int64]] = []
+        for column in self.values.T[np.asarray(columns)]:
+            occur, codes = _occurring(column), column.astype(np.int64)
+            made.append(codes if occur.all() else (occur.cumsum() - 1)[codes])
+        return np.column_stack(made)
+
+
+def _occurring(codes: Floats) -> NDArray[np.bool_]:
+    """Which of the codes from 0 to the largest occur."""
+    return np.bincount(codes.astype(np.int64)) > 0
 
 
 def _columns_of_file(file: RawTable, decimal: str) -> list[list[Any]]:

@@ -17,8 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from pycupc.data.in_memory import column_names, is_frame, row_names
 from pycupc.data.names import default_labels
-from pycupc.data.pairs import in_order_of
 from pycupc.graph.named import NamedGraph
+from pycupc.graph.pairs import in_order_of
 from pycupc.graph.sparse import ARROW, TAIL, SparseGraph
 from pycupc.orientation.known import is_closed
 from pycupc.results.causal_graph import CausalGraph

@@ -1,7 +1,6 @@
 """Engines make the tests of levels, and answer questions about single pairs; what does not depend on hardware is above.
 
     protocol.py       what an engine is
-    initial_graph.py  the graph before level 0
     select.py         the choice of the engine: by name, or automatic
     reference.py      plain NumPy, literal, any test: the oracle of the tests
     cpu/              Numba, all cores

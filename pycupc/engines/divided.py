@@ -10,7 +10,7 @@ import copy
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from functools import partial
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,15 +22,13 @@ from pycupc.engines.protocol import (
     Answers,
     CountHook,
     Counts,
-    Division,
     Engine,
     Finished,
     Floats,
+    How,
     LevelResult,
     Lists,
     Mask,
-    Pairs,
-    ProgressHook,
     Questions,
     Sampled,
     State,
@@ -38,8 +36,11 @@ from pycupc.engines.protocol import (
 from pycupc.graph.lists import spans, starts
 from pycupc.graph.tiers import NearLists
 from pycupc.independence.base import IndependenceTest
-from pycupc.independence.gaussian.correlations import Correlations
+from pycupc.independence.gaussian.correlation import Correlations
 from pycupc.independence.gaussian.test import compares_r
+
+if TYPE_CHECKING:
+    from typing import Unpack
 
 #: Estimated seconds of a part of some questions; questions of less than two parts are answered at home. At most
 #: `MOST_PARTS` of them.
@@ -66,21 +67,11 @@ class DividedEngine(Engine):
     def memory(self, test: IndependenceTest) -> tuple[int, int]:
         return self._engine.memory(test)
 
-    def take(
-        self,
-        test: IndependenceTest,
-        names: Sequence[str],
-        *,
-        gaps: Pairs | None = None,
-        fixed: Pairs | None = None,
-        m_max: float = np.inf,
-        progress: ProgressHook | None = None,
-        division: Division | None = None,
-    ) -> None:
+    def take(self, test: IndependenceTest, names: Sequence[str], **how: Unpack[How]) -> None:
         self._test, self._names = test, names
         self._workers = WorkersOfEngine(self._executor, self._make_there)
-        division = (division or UNDIVIDED)._replace(elsewhere=self._workers)
-        self._engine.take(test, names, gaps=gaps, fixed=fixed, m_max=m_max, progress=progress, division=division)
+        how["division"] = (how.get("division") or UNDIVIDED)._replace(elsewhere=self._workers)
+        self._engine.take(test, names, **how)
 
     def _make_there(self) -> Callable[[], Engine]:
         return partial(_taken, self._again, _without_callbacks(self._test), list(self._names))
@@ -159,12 +150,6 @@ class DividedEngine(Engine):
         items = ((k, (_part_of(questions, part), *arguments)) for k, part in enumerate(parts))
         for k, result in self._workers.results_of_engines(work, items, len(parts), "parts of the questions"):
             yield parts[k], result
-
-    def _begin(self, names: Sequence[str]) -> None:
-        raise NotImplementedError  # `take` is the engine's
-
-    def _run(self, level: int) -> LevelResult:
-        raise NotImplementedError  # `run_level` is the engine's
 
 
 def _taken(make: Callable[[], Engine], test: IndependenceTest, names: Sequence[str]) -> Engine:

@@ -6,13 +6,13 @@ import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypedDict, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.data.pairs import Pairs as Pairs
 from pycupc.graph.lists import Lists as Lists
+from pycupc.graph.pairs import Pairs as Pairs
 from pycupc.graph.questions import Answers as Answers  # these are for those who import `Engine`
 from pycupc.graph.questions import Counts as Counts
 from pycupc.graph.questions import Questions as Questions
@@ -20,8 +20,12 @@ from pycupc.graph.tiers import NearLists
 from pycupc.independence.base import IndependenceTest
 from pycupc.independence.base import State as State
 from pycupc.independence.gaussian.correlation import correlation
+from pycupc.system.limits import EngineError as EngineError
 from pycupc.system.progress import CountHook as CountHook
 from pycupc.system.progress import ProgressHook as ProgressHook
+
+if TYPE_CHECKING:
+    from typing import Unpack
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
@@ -32,10 +36,6 @@ Result = TypeVar("Result")
 #: Bytes per ordered pair of neighbours, of an engine whose graph is in main memory: while a level tests them, and more
 #: for each one that it keeps. Measured.
 TESTED_BYTES, KEPT_BYTES = 60, 40
-
-
-class EngineError(RuntimeError):
-    """An engine cannot run on this machine: no device, no driver, not enough memory, or a kernel that failed."""
 
 
 class LevelResult(NamedTuple):
@@ -130,6 +130,17 @@ class Division(NamedTuple):
 UNDIVIDED = Division()
 
 
+class How(TypedDict, total=False):
+    """How a problem is to be run: the arguments of `Engine.take` besides the test and the names."""
+
+    gaps: Pairs | None  # pairs without an edge
+    fixed: Pairs | None  # edges that are never tested; a pair in both is a gap
+    # Last level that will be requested, as long as `LevelResult.more`; an engine may begin a level before it is.
+    m_max: float
+    progress: ProgressHook | None  # callable ``(level, tests_done, tests_at_most, edges_left)``
+    division: Division | None  # engines that do not divide levels ignore it
+
+
 class Sampled(NamedTuple):
     """The work of a run, estimated from some variables."""
 
@@ -171,52 +182,24 @@ class Engine(ABC):
     def memory(self, test: IndependenceTest) -> tuple[int, int]:
         """Bytes that a run needs at its start beside the data, and bytes free; later needs are checked in the run."""
 
-    def take(
-        self,
-        test: IndependenceTest,
-        names: Sequence[str],
-        *,
-        gaps: Pairs | None = None,
-        fixed: Pairs | None = None,
-        m_max: float = math.inf,
-        progress: ProgressHook | None = None,
-        division: Division | None = None,
-    ) -> None:
+    @abstractmethod
+    def take(self, test: IndependenceTest, names: Sequence[str], **how: Unpack[How]) -> None:
         """Take a problem, and check its data.
 
         Raises EngineError if the engine cannot run such tests, or the problem does not fit its memory. ValueError if
         the data are wrong; the message says where.
 
-        `names`: of the variables, for errors and warnings. `gaps`, `fixed`: pairs without an edge; edges that are never
-        tested. A pair in both is a gap. `m_max`: last level that will be requested, as long as `LevelResult.more`. An
-        engine may begin a level before it is. `progress`, callable ``(level, tests_done, tests_at_most, edges_left)``.
-        `division`: engines that do not divide levels ignore it.
+        `names`: of the variables, for errors and warnings. `how`: see `How`.
 
         Warns
         -----
         UserWarning
             Of data that lead to pairs without a test.
         """
-        if not self.runs(test):
-            *several, last = map(repr, test.engines)
-            others = f"{', '.join(several)} or {last}" if several else last
-            raise EngineError(f"engine {self.name!r} has no tests of {test.name} data; take {others}")
-        need, free = self.memory(test)
-        if need > free:
-            raise EngineError(
-                f"{test.p:,} variables need about {need / 1e9:.1f} GB on engine {self.name!r} and {free / 1e9:.1f} GB "
-                "are free; use fewer variables, or another engine or machine"
-            )
-        self._test, self._gaps, self._fixed = test, gaps, fixed
-        self._m_max, self._progress, self._division = m_max, progress, division or UNDIVIDED
-        self._begin(names)
 
+    @abstractmethod
     def run_level(self, level: int) -> LevelResult:
         """Run one level: 0, or the level after the one that ran last; compiles its code first, where needed."""
-        self._compile(level)
-        start = time.perf_counter()
-        result = self._run(level)
-        return result._replace(seconds=time.perf_counter() - start)
 
     @abstractmethod
     def state(self) -> State:
@@ -230,12 +213,9 @@ class Engine(ABC):
         """Estimate the work after `take` from some variables, where there are many, and then forget the problem."""
         return None
 
+    @abstractmethod
     def resume(self, levels: Sequence[Finished]) -> None:
         """Go on after these first levels of a run on any engine; call it after `take`. EngineError if it cannot."""
-        name = self._test.name
-        raise EngineError(
-            f"engine {self.name!r} cannot resume a run on {name} data from a checkpoint; take engine='cpu'"
-        )
 
     @abstractmethod
     def first_separating(self, questions: Questions, progress: CountHook | None = None) -> Answers:
@@ -265,11 +245,47 @@ class Engine(ABC):
     def close(self) -> None:  # noqa: B027 - most engines hold nothing that Python does not free
         """Release the memory that the engine holds."""
 
+
+class LocalEngine(Engine):
+    """An engine of this process: `take` checks the problem, `run_level` compiles what it needs and takes the time."""
+
+    def take(self, test: IndependenceTest, names: Sequence[str], **how: Unpack[How]) -> None:
+        if not self.runs(test):
+            *several, last = map(repr, test.engines)
+            others = f"{', '.join(several)} or {last}" if several else last
+            raise EngineError(f"engine {self.name!r} has no tests of {test.name} data; take {others}")
+        need, free = self.memory(test)
+        if need > free:
+            raise EngineError(self._too_large(test, need, free))
+        self._test, self._gaps, self._fixed = test, how.get("gaps"), how.get("fixed")
+        self._m_max, self._progress = how.get("m_max", math.inf), how.get("progress")
+        self._division = how.get("division") or UNDIVIDED
+        self._begin(names)
+
+    def _too_large(self, test: IndependenceTest, need: int, free: int) -> str:
+        """The error of a problem that needs more bytes than there are."""
+        return (
+            f"{test.p:,} variables need about {need / 1e9:.1f} GB on engine {self.name!r} and {free / 1e9:.1f} GB "
+            "are free; use fewer variables, or another engine or machine"
+        )
+
+    def run_level(self, level: int) -> LevelResult:
+        self._compile(level)
+        start = time.perf_counter()
+        result = self._run(level)
+        return result._replace(seconds=time.perf_counter() - start)
+
+    def resume(self, levels: Sequence[Finished]) -> None:
+        name = self._test.name
+        raise EngineError(
+            f"engine {self.name!r} cannot resume a run on {name} data from a checkpoint; take engine='cpu'"
+        )
+
     @abstractmethod
     def _begin(self, names: Sequence[str]) -> None:
         """`take`, once the test is known to run on the engine and to fit memory; `names` are of the variables."""
 
-    def _compile(self, level: int) -> None:  # noqa: B027 - an engine that compiles nothing has nothing to do
+    def _compile(self, level: int) -> None:
         """Compile the code that `level` needs and this machine has not compiled before, and log that."""
 
     @abstractmethod

@@ -6,12 +6,12 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import uint64
 from numpy.typing import NDArray
 
 from pycupc.independence.base import Floats, Indices
 from pycupc.independence.gaussian.blocked_products import fma
 from pycupc.system.jit import compiled, jit_part, jit_reordered
+from pycupc.system.numba_names import uint64
 
 #: Added to the diagonal of the products of the features of S, as a share of it, as in the paper.
 RIDGE = 1e-10

@@ -256,7 +256,7 @@ class Family:
     options: tuple[type, ...] = ()
     #: The names among them of tests with faults of pcalg or micd, which `quirks` reproduces.
     faulty: tuple[Any, ...] = ()
-    #: Classes of data that need no ``indepTest``, and the function that stands for such data.
+    #: Classes of data that need no ``indepTest``, and the function that stands for such data; None: the first one.
     classes: tuple[type, ...] = ()
     function_for: Callable[[Any], Any] | None = None
     #: Whether ``correlation`` may be given.
@@ -283,7 +283,3 @@ class Family:
     #: Where nobody has named a test, and another family has been chosen though this one is as likely: the sentence that
     #: says so, and the arguments of `pycupc.choose` that choose it.
     would_do: Callable[[Content], tuple[str, dict[str, Any]] | None] | None = None
-
-    def function_of(self, data: Any) -> Any:
-        """The function that stands for data of the family's classes."""
-        return self.functions[0] if self.function_for is None else self.function_for(data)

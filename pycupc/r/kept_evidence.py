@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from pycupc.graph.sparse import SparseGraph
-from pycupc.independence.gaussian.correlations import Correlations
+from pycupc.independence.gaussian.correlation import Correlations
 from pycupc.r.conversions import from_plain
 from pycupc.r.sent_data import Sent
 from pycupc.results.pagalgo import PagAlgo

@@ -3,13 +3,12 @@
 pcalgo.py, causal_graph.py     `PcAlgo`, and the DAGs behind it
 methods.py                     what every part knows of a method; facts_in_texts.py, of 0.2.0 and of R's objects
 base.py                        `TestedResult` and `TestedGraph`, the bases of results
-level_summary.py               the summary of a level
+summary.py                     the levels and notes in a summary; why a graph is no CPDAG
 explanation.py                 the reason for an edge or its absence; evidence.py, the tests behind it
 schema.py                      the arrays and facts of a result, one row each, and their checks
 serialisation.py, pag_arrays.py   a result as these arrays, and back
 stored.py, npz.py              a result as a file, and as the bytes that R's objects keep
-edge_columns.py                the columns of edges, one row each
+edge_columns.py                the columns of edges, one row each, and of separating sets
 explorer_content.py            what the explorer shows of a result
-tables.py                      the table of its separating sets
 comparison.py, differences.py  where two results differ, and why
 """

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from pycupc.graph.sepset import SepSets
 from pycupc.graph.sparse import DIRECTED
-from pycupc.independence.gaussian.correlations import Correlations
+from pycupc.independence.gaussian.correlation import Correlations
 from pycupc.independence.gaussian.p_values import GaussianPValues
 from pycupc.independence.p_values import Floats, UntestedPairs
 from pycupc.orientation.trace import OrientationStatus
@@ -20,16 +20,16 @@ from pycupc.results import npz
 from pycupc.results import serialisation as flat
 from pycupc.results.base import TestedResult
 from pycupc.results.causal_graph import CausalGraph
-from pycupc.results.contradictions import CONTRADICTING, contradictions
 from pycupc.results.evidence import why_pair
 from pycupc.results.explanation import Why
 from pycupc.results.explorer_content import ExplorableGraph
-from pycupc.results.level_summary import LevelSummary, closing_lines, level_lines
 from pycupc.results.methods import METHODS
 from pycupc.results.schema import Arrays, check_facts, facts_from, facts_of, older_facts
 from pycupc.results.serialisation import check_arrays
 from pycupc.results.stored import Contents, StoredResult
+from pycupc.results.summary import CONTRADICTING, LevelSummary, closing_lines, contradictions, level_lines
 from pycupc.results.tests_after_levels import LaterTests
+from pycupc.system.shown import Text
 from pycupc.system.text import counted
 
 
@@ -159,7 +159,7 @@ class PcAlgo(StoredResult, TestedResult, ExplorableGraph, CausalGraph):
         lines = self._head_lines("PC-stable")
         if note := self.cpdag_note():
             lines.append(note)
-        return "\n".join([*lines, *self.lines_of_levels(), *closing_lines(self._notes_shown(), self.engine)])
+        return Text("\n".join([*lines, *self.lines_of_levels(), *closing_lines(self._notes_shown(), self.engine)]))
 
     def _notes_shown(self) -> dict[str, Any]:
         return {name: note for name, note in self.notes.items() if name != CONTRADICTING}

@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 from pycupc.graph.removals import Removals
 from pycupc.graph.sepset import FlatCells, SepSets
 from pycupc.graph.sparse import Ints, SparseGraph, look_up, pair_keys
-from pycupc.independence.gaussian.correlations import Correlations
+from pycupc.independence.gaussian.correlation import Correlations
 from pycupc.independence.gaussian.p_values import GaussianPValues
 from pycupc.independence.p_values import Floats, PValues, RecordedPValues
 from pycupc.results import schema
 from pycupc.results.base import TestedResult
-from pycupc.results.level_summary import LevelSummary
 from pycupc.results.schema import Arrays, indices, names, require
+from pycupc.results.summary import LevelSummary
 
 PValueForm = Literal["matrix", "evidence", "edges", "removals"]
 

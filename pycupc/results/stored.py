@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any, ClassVar, TypeVar
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.independence.gaussian import fisher_z
-from pycupc.independence.gaussian.correlations import Correlations
+from pycupc.independence.gaussian.correlation import Correlations
 from pycupc.independence.gaussian.suffstat import as_suff_stat
 from pycupc.independence.p_values import Floats
 from pycupc.results import npz
@@ -25,6 +25,7 @@ Contents = tuple[dict[str, Any], dict[str, NDArray[Any]]]
 class StoredResult:
     """A result as metadata, ready for JSON, and arrays; and back."""
 
+    _OFFERED: ClassVar[Sequence[str]] = ("save",)
     KIND: ClassVar[npz.Kind]
 
     def contents(self, *, evidence: bool | None = None, p_values: flat.PValueForm = "evidence") -> Contents:

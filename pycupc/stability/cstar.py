@@ -215,8 +215,7 @@ def cstar(  # noqa: PLR0913 - as stability, and the candidates
     Examples
     --------
     >>> import pycupc
-    >>> from pycupc.data import load_example
-    >>> result = pycupc.cstar(load_example(), effects="area_worst", n_resamples=20, random_state=1)
+    >>> result = pycupc.cstar(pycupc.load_example(), effects="harvest", n_resamples=20, random_state=1)
     >>> len(result.top(3))
     3
     """

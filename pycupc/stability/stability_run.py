@@ -132,8 +132,7 @@ def stability(  # noqa: PLR0913 - the data, how they are resampled, and where; p
     Examples
     --------
     >>> import pycupc
-    >>> from pycupc.data import load_example
-    >>> result = pycupc.stability(load_example(), n_resamples=20, alpha=0.01, random_state=1)
+    >>> result = pycupc.stability(pycupc.load_example(), n_resamples=20, alpha=0.01, random_state=1)
     >>> len(result.edges(threshold=0.9)) > 10
     True
     """

@@ -12,11 +12,10 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.algorithm.methods import function_of
-from pycupc.algorithm.parameters import PARAMETERS
-from pycupc.data.pairs import Pairs
+from pycupc.algorithm.parameters import PARAMETERS, function_of
 from pycupc.engines.select import make_engine
 from pycupc.graph.knowledge import Knowledge
+from pycupc.graph.pairs import Pairs
 from pycupc.independence.registry import Observations
 from pycupc.results.methods import METHODS
 from pycupc.results.schema import indices, require

@@ -1,10 +1,11 @@
 """The foundation of the other packages.
 
 jit.py, caches.py        compiled code, and the folders that keep it
+numba_names.py           the names of Numba, which an interrupt of its import leaves whole
 machine.py               cores, memory and devices
-executors.py             work on executors: processes, machines of a cluster
+executors.py             work on executors: processes, machines of a cluster; clusters.py, the executor of a call
 ignored_interrupts.py    interrupts that Python ignores
-limits.py                limits of this process: its address space, threads that the system refuses
+limits.py                what this machine refuses: memory, threads, engines; waiting for a thread that compiles
 extras.py                packages that only some uses need
 files.py                 files that appear when they are complete
 logging.py, progress.py  what a run says while it works

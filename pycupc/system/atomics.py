@@ -8,10 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
+from pycupc.system.numba_names import cgutils, intrinsic, ir, types
 
 _WORD = ir.IntType(64)
 

@@ -11,6 +11,7 @@ of its own.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import gc
 import hashlib
@@ -19,25 +20,29 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future
 from contextvars import ContextVar
 from functools import cache, wraps
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numpy as np
-from llvmlite import ir
-from numba import config, njit, types
-from numba.core import sigutils
-from numba.core.caching import FunctionCache
-from numba.core.ccallback import CFunc
-from numba.core.compiler_lock import global_compiler_lock
-from numba.extending import intrinsic, register_jitable
 from numpy.typing import NDArray
 
 from pycupc.system.caches import numba_cache
-from pycupc.system.limits import left_of_address_space, start
+from pycupc.system.limits import in_a_thread, left_of_address_space
 from pycupc.system.logging import FIRST_USE, logger
+from pycupc.system.numba_names import (
+    CFunc,
+    FunctionCache,
+    config,
+    global_compiler_lock,
+    intrinsic,
+    ir,
+    njit,
+    register_jitable,
+    sigutils,
+    types,
+)
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -49,8 +54,8 @@ OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_rewrites":
 #: seconds once per machine, or loaded, which takes 15 ms once per process.
 MOST_PLAIN_STEPS = 1_000
 
-#: Seconds after which a thread that compiles is looked at again, and seconds of compiling that are worth a line.
-TICK, WORTH_A_LINE = 0.1, 1.0
+#: Seconds of compiling that are worth a line.
+WORTH_A_LINE = 1.0
 
 _steps_of_plain_python = 0
 _plain: ContextVar[bool] = ContextVar("plain", default=False)
@@ -168,35 +173,43 @@ def _in_a_thread(work: Callable[[], Any]) -> Any:
     stored. Cyclic garbage is not collected meanwhile: Numba makes millions of long-lived objects, and traversing them
     repeatedly would take a twentieth of the time.
     """
-    global _seconds_compiling
     if threading.current_thread().name == _COMPILER:  # a function that the one being compiled calls
         return work()
     need = _ROOM_FOR_CODE + (0 if "scipy.linalg" in sys.modules else _ROOM_FOR_SCIPY)
     if (left := left_of_address_space()) < need:
         raise MemoryError(f"{left / 1e6:.0f} MB are left of the limit on memory (ulimit -v), too little to load code")
-    outcome: Future[Any] = Future()
 
-    def run() -> None:
+    def run() -> Any:
         with global_compiler_lock:  # Numba waits for it anyway; so no other thread has switched the collector
             collecting = gc.isenabled()
             gc.disable()
             try:
-                outcome.set_result(work())
-            except BaseException as error:  # raised in the calling thread
-                outcome.set_exception(error)
+                return work()
             finally:
                 if collecting:
                     gc.enable()
 
-    thread = threading.Thread(target=run, name=_COMPILER, daemon=True)
-    start(thread)
-    while thread.is_alive():
-        thread.join(TICK)
-        before = _seconds_compiling
-        _seconds_compiling += TICK if thread.is_alive() else 0.0
-        if before < WORTH_A_LINE <= _seconds_compiling:
-            logger.log(logging.INFO if logger.isEnabledFor(logging.INFO) else logging.WARNING, FIRST_USE)
-    return outcome.result()
+    return in_a_thread(run, _COMPILER, _tell_of)
+
+
+def _tell_of(seconds: float) -> None:
+    """Tell once that this process has compiled for a while."""
+    global _seconds_compiling
+    before = _seconds_compiling
+    _seconds_compiling += seconds
+    if before < WORTH_A_LINE <= _seconds_compiling:
+        logger.log(logging.INFO if logger.isEnabledFor(logging.INFO) else logging.WARNING, FIRST_USE)
+
+
+def end_compiling() -> None:
+    """Wait until no thread compiles, and let none begin: the process is about to end.
+
+    LLVM, at work while the process ends, would find its data destroyed: it crashes, or exits with a code of its own.
+    """
+    global_compiler_lock.acquire()  # type: ignore[no-untyped-call]
+
+
+atexit.register(end_compiling)
 
 
 def compiled_for_large(function: Function) -> Function:

@@ -1,13 +1,22 @@
-"""The limits that the system sets to this process: how much address space is left, and threads that it refuses."""
+"""What this machine refuses: address space beyond a limit, further threads, and all that an engine would need."""
 
 from __future__ import annotations
 
 import _thread
 import threading
 from collections.abc import Callable
+from typing import TypeVar
+
+Value = TypeVar("Value")
 
 #: Stands for the bytes of an address space without a limit.
 UNLIMITED = 2**62
+#: Seconds after which a thread that is waited for is looked at again.
+TICK = 0.1
+
+
+class EngineError(RuntimeError):
+    """An engine cannot run on this machine: no device, no driver, not enough memory, or a kernel that failed."""
 
 
 class NoThreadError(RuntimeError):
@@ -40,6 +49,29 @@ def start(thread: threading.Thread) -> None:
         thread.start()
     except RuntimeError as error:  # "can't start new thread"
         raise NoThreadError from error
+
+
+def in_a_thread(work: Callable[[], Value], name: str, waiting: Callable[[float], object] = lambda _: None) -> Value:
+    """The value of ``work()``, which a daemon thread computes: an interrupt ends the wait here, and not the work.
+
+    ``waiting(seconds)`` is called several times per second meanwhile, with the seconds since the call before.
+    """
+    from concurrent.futures import Future
+
+    outcome: Future[Value] = Future()
+
+    def run() -> None:
+        try:
+            outcome.set_result(work())
+        except BaseException as error:  # raised in the calling thread
+            outcome.set_exception(error)
+
+    thread = threading.Thread(target=run, name=name, daemon=True)
+    start(thread)
+    while thread.is_alive():
+        thread.join(TICK)
+        waiting(TICK if thread.is_alive() else 0.0)
+    return outcome.result()
 
 
 def start_unawaited(function: Callable[[], None]) -> None:

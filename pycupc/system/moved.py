@@ -11,12 +11,15 @@ from types import ModuleType
 #: The old name of each module of which a pickle may hold a class or a function, and the new one.
 MOVED: dict[str, str] = {
     "pycupc.data.knowledge": "pycupc.graph.knowledge",
+    "pycupc.data.pairs": "pycupc.graph.pairs",
     "pycupc.effects.result": "pycupc.effects.effects_result",
     "pycupc.engines.base": "pycupc.engines.protocol",
     "pycupc.independence.enumerated": "pycupc.independence.setwise",
+    "pycupc.independence.gaussian.correlations": "pycupc.independence.gaussian.correlation",
     "pycupc.independence.missing.literal": "pycupc.independence.missing.reference_tests",
     "pycupc.results.later_tests": "pycupc.results.tests_after_levels",
-    "pycupc.results.levels": "pycupc.results.level_summary",
+    "pycupc.results.level_summary": "pycupc.results.summary",
+    "pycupc.results.levels": "pycupc.results.summary",
     "pycupc.results.why": "pycupc.results.explanation",
     "pycupc.stability.result": "pycupc.stability.stability_result",
     "pycupc.stability.run": "pycupc.stability.stability_run",

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from pycupc.data.names import check_count, check_labels, check_real, default_labels, is_whole
 from pycupc.graph.sparse import ARROW, TAIL, SparseGraph
-from pycupc.results.causal_graph import CausalGraph
 from pycupc.system.extras import data_frame
 from pycupc.system.machine import check_room
 from pycupc.system.nearest import hinted
+from pycupc.truth.known_graph import KnownGraph
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,8 +53,8 @@ class Simulation:
         An observation in each row, in the unit of the standard errors; for `pycupc.pc` as it is.
     labels : tuple of p str
         The names of the variables.
-    graph : CausalGraph
-        The true DAG; ``graph.to_cpdag()`` is what data can tell of it.
+    graph : KnownGraph
+        The true DAG; ``graph.to_cpdag()`` is what data can tell of it, ``graph.effect(x, y)`` the true effects.
     weights : ndarray of float64 (m,)
         The weight of each edge, in the order of ``graph.edges()``.
     seed : int
@@ -63,7 +63,7 @@ class Simulation:
 
     data: Floats
     labels: tuple[str, ...]
-    graph: CausalGraph
+    graph: KnownGraph
     weights: Floats
     seed: int
 
@@ -161,8 +161,9 @@ def simulate(
     order = np.lexsort((head, tail))
     marks = (np.full(len(order), mark, dtype=np.int8) for mark in (TAIL, ARROW))
     edges = SparseGraph(p, tail[order].astype(np.int32), head[order].astype(np.int32), *marks)
-    graph = CausalGraph(labels=names, sparse_graph=edges)
-    return Simulation(data, names, graph, np.concatenate(sizes)[order], int(seed))
+    chosen = np.concatenate(sizes)[order]
+    graph = KnownGraph(labels=names, sparse_graph=edges, coefficients=chosen)
+    return Simulation(data, names, graph, chosen, int(seed))
 
 
 def _probability(p: int, degree: float | None, prob: float | None) -> float:

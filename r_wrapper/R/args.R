@@ -203,6 +203,17 @@ describe <- function(x) {
 
 quoted <- function(x, separator = ", ") paste0("\"", x, "\"", collapse = separator)
 
+# Some columns of a data frame, in quotation marks, the first eight with the number of their values and one of these.
+with_example <- function(x, columns) {
+  shown <- vapply(utils::head(columns, 8L), function(name) {
+    values <- unique(as.character(stats::na.omit(x[[name]])))
+    of <- if (length(values) == 1L) "only " else paste(length(values), "different values, such as ")
+    paste0(quoted(name), if (length(values)) paste0(" (", of, quoted(values[[1]]), ")"))
+  }, "")
+  more <- length(columns) - length(shown)
+  paste0(paste(shown, collapse = ", "), if (more) paste(" and", more, "more"))
+}
+
 # A graph of cu_consensus() has no tests and no separating sets behind it.
 refuse_consensus <- function(fit, name) {
   if (!length(fit@sepset) && is.null(attr(fit, "cu_sepset"))) {
@@ -237,7 +248,8 @@ built_in_test <- function(indepTest) {
   by_name <- is.character(indepTest) && length(indepTest) == 1L
   if (by_name && (indepTest %in% built_in_tests || indepTest %in% more_tests())) return(indepTest)
   if (!is.function(indepTest)) {
-    refuse("indepTest", paste("a function(x, y, S, suffStat), or one of", quoted(built_in_tests)), indepTest)
+    refuse("indepTest", paste("a function(x, y, S, suffStat), or one of", quoted(c(built_in_tests, more_tests()))),
+      indepTest)
   }
   home <- environment(indepTest)
   if (identical(environmentName(home), "micd")) {

@@ -21,6 +21,7 @@
 #'   * `differences`: a data frame of the pairs of variables on which the skeletons differ, by level, with both
 #'     p-values and the condition number of the test that removed the edge;
 #'   * `text`: the report.
+#' @seealso [cu_pc()], [cu_why()]
 #' @examples
 #' if (requireNamespace("pcalg", quietly = TRUE) && cu_available()) {
 #'   set.seed(1)
@@ -35,9 +36,14 @@ cu_compare <- function(a, b, suffStat = NULL, alpha = NULL, labels, p, ..., inde
   sides <- list(a = a, b = b)
   symbols <- Filter(is.symbol, list(a = substitute(a), b = substitute(b)))
   pags <- vapply(sides, methods::is, NA, "fciAlgo")
-  if (any(pags) && !all(pags)) error("a result of fci() or rfci() can be compared with another one only")
+  if (any(pags) && !all(pags)) {
+    error("`a` and `b` must both be results of fci() or rfci(), or neither; got ", describe(a), " and ", describe(b))
+  }
   gaussian <- identical(built_in_test(indepTest), "gaussCItest")
   if (gaussian) suffStat <- as_correlations(suffStat)
+  if (is.character(indepTest)) { # before a method runs, which may take long
+    for (method in intersect(compare_methods[-1], Filter(is.character, sides))) function_of(indepTest, method)
+  }
   skeleton <- skeleton || is_skeleton(a) || is_skeleton(b)
   names <- c(a = "result a", b = "result b")
   names[names(symbols)] <- vapply(symbols, as.character, "")
@@ -87,9 +93,7 @@ run_method <- function(method, suffStat, indepTest, alpha, labels, skeleton, ...
   if (is.null(suffStat) || is.null(alpha) || is.null(labels)) {
     error("the method \"", method, "\" needs `suffStat`, `alpha`, and `labels` or `p`")
   }
-  if (is.character(indepTest)) { # built_in_test() has checked the name
-    indepTest <- getExportedValue(if (indepTest %in% tests_of_micd) "micd" else "pcalg", indepTest)
-  }
+  if (is.character(indepTest) && method != "pycupc") indepTest <- function_of(indepTest, method)
   args <- list(suffStat = suffStat, indepTest = indepTest, alpha = alpha, labels = labels, ...)
   if (method == "pycupc") {
     return(do.call(if (skeleton) cu_skeleton else cu_pc, args))
@@ -102,6 +106,20 @@ run_method <- function(method, suffStat, indepTest, alpha, labels, skeleton, ...
     attr(fit, "cu_evidence") <- list(found = sepset_cells(do.call(pcalg::skeleton, args)@sepset))
   }
   fit
+}
+
+# The function of pcalg or micd that this test is, which built_in_test() knows; an error if they have none.
+function_of <- function(test, method) {
+  home <- if (test %in% tests_of_pcalg) "pcalg" else if (test %in% tests_of_micd) "micd"
+  if (is.null(home)) {
+    error("`indepTest` must be a test of pcalg or micd for the method \"", method, "\"; got ", quoted(test), ", which ",
+      "only pycupc has: compare results of pycupc, as with \"KCI\" and \"gaussCItest\"")
+  }
+  if (!requireNamespace(home, quietly = TRUE)) {
+    error("`indepTest` = ", quoted(test), " needs the package ", home, " for the method \"", method,
+      "\": install.packages(", quoted(home), ")")
+  }
+  getExportedValue(home, test)
 }
 
 # Do the arguments name the conservative or the majority rule, which change separating sets?

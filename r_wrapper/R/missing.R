@@ -17,7 +17,9 @@ check_of_micd <- function(suffStat, p, test, name = "suffStat") {
 # The M data sets of a mids object of package mice; any other object as it is.
 imputations <- function(suffStat) {
   if (!inherits(suffStat, "mids")) return(suffStat)
-  if (!requireNamespace("mice", quietly = TRUE)) error("a `mids` object needs the package mice, which is not installed")
+  if (!requireNamespace("mice", quietly = TRUE)) {
+    error("`suffStat` is a `mids` object, which needs the package mice: install.packages(\"mice\")")
+  }
   unclass(mice::complete(suffStat, action = "all"))
 }
 
@@ -89,7 +91,10 @@ check_mixed <- function(x, p, name, test, gaps = FALSE) {
   }
   x <- check_columns(x, name)
   other <- names(x)[!vapply(x, function(v) is.factor(v) || is.numeric(v), NA)]
-  if (length(other)) error("`", name, "` must hold numbers and factors; factor() makes one of ", quoted(other))
+  if (length(other)) {
+    error("`", name, "` must hold numbers and factors; neither is ", with_example(x, other), ": factor() makes ",
+      "categories of it; names of rows are no variable: leave them out")
+  }
   check_rows(nrow(x), name)
   wrong <- function(v) !gaps && anyNA(v) || is.numeric(v) && any(is.infinite(v))
   incomplete <- names(x)[vapply(x, wrong, NA)]
@@ -128,7 +133,7 @@ check_typed <- function(x, p, test, name) {
   x <- with_factors(check_columns(as.data.frame(x), name))
   other <- names(x)[!vapply(x, function(v) is.factor(v) || is.numeric(v) || is.logical(v), NA)]
   if (length(other)) {
-    error("`", name, "` must hold numbers and categories for ", test, "; it does not in ", quoted(other))
+    error("`", name, "` must hold numbers and categories for ", test, "; it does not in ", with_example(x, other))
   }
   check_rows(nrow(x), name)
   typed(x)
@@ -156,6 +161,36 @@ chosen_test <- function(x, name, say = TRUE) {
   reply <- compute("choose", list(labels = as.list(names(x)), texts = sent$texts), sent["x"])
   if (say && reply$unexpected) message(reply$reason)
   list(test = reply$test, data = x)
+}
+
+# The table of a call in which nobody has named the test or the columns, as variables_of() leaves it.
+with_variables <- function(suffStat, indepTest, labels, p) {
+  free <- missing(indepTest) && missing(labels) && missing(p)
+  if (free && is.data.frame(suffStat)) variables_of(suffStat, "suffStat") else suffStat
+}
+
+# A data frame without the columns that are no variables, as names of the rows or dates, and with numbers in place of
+# texts that are numbers with a unit or beside one mark of missing values; a message says which. Factors stay.
+variables_of <- function(x, name, say = TRUE) {
+  texts <- vapply(x, is.character, NA)
+  start <- if (nrow(x) > 1L && is.numeric(x[[1]]) && is.null(dim(x[[1]]))) x[[1]][[1]]
+  named <- grepl("^(row[._ ]?names?|unnamed: 0)$", names(x)[[1]], ignore.case = TRUE)
+  counts <- isTRUE(start %in% 0:1) && identical(as.double(x[[1]]), start + seq_len(nrow(x)) - 1) || named
+  if (!any(texts) && !counts || nrow(x) < 2L) return(x)
+  x <- check_columns(x, name)
+  coded <- lapply(x[texts], function(v) factor(v, unique(v[!is.na(v)])))
+  arrays <- list(codes = as.double(unlist(lapply(coded, as.integer))), first = if (counts) as.double(x[[1]]))
+  options <- list(labels = as.list(names(x)), names = as.list(names(x)[texts]),
+    texts = unname(lapply(coded, function(v) as.list(levels(v)))))
+  reply <- compute("columns", options, Filter(length, arrays))
+  numbers <- as.character(unlist(reply$numbers))
+  values <- matrix(as.double(reply$arrays$values), nrow(x))
+  values[is.nan(values)] <- NA
+  for (j in seq_along(numbers)) x[[numbers[[j]]]] <- values[, j]
+  x <- x[setdiff(names(x), unlist(reply$out))]
+  if (length(x) < 2L) error("`", name, "` needs at least 2 columns, the variables; ", reply$reason)
+  if (say && nzchar(reply$reason)) message(reply$reason)
+  x
 }
 
 # The user's test of many pairs at a time: the attribute "batch" of `indepTest`, a function (x, y, S, suffStat) of the

@@ -1,7 +1,7 @@
 # Finds and starts Python, at the first call that needs it.
 
 # Must equal PROTOCOL of pycupc/r/transport.py.
-protocol <- 21L
+protocol <- 22L
 
 # `module`, once Python runs; `checkout`, where cu_pc.R was read by source(); `unfinished`, vectors of computations that
 # did not stop; `said_sparse`, `said_compiling`, once it was said; `prints_notes`, see print_notes().
@@ -64,6 +64,8 @@ start_python <- function() {
       error("this R package and the Python package pycupc (", module$VERSION, ", from ", python_path(),
         ") are of different versions; install both from the same release")
     }
+    # A thread that compiles while R ends, as after Ctrl-C, would crash R. `state` may be collected before R ends.
+    reg.finalizer(globalenv(), function(environment) suspendInterrupts(module$end_compiling()), onexit = TRUE)
     module
   })
 }

@@ -47,7 +47,7 @@
 #' @param quirks Should faults of pcalg be reproduced? See [cu_pc()], and for the other methods [cu_fci()].
 #' @param method The algorithm: `"pc"`, `"fci"` or `"rfci"`, the last two with the other arguments of [cu_fci()] at
 #'   their defaults.
-#' @param tiers Number of the tier of each variable, or NULL: no arrow points from a later tier to an earlier one. With
+#' @param tiers Number of the tier of each variable, NA without one, or NULL: no arrow points from a later tier to an earlier one. With
 #'   them `"pc"` is [cu_tpc()], and `"fci"` has `selectionBias = FALSE`.
 #' @return An object of class `cu_stability`, a list of plain values, which [saveRDS()] saves completely:
 #'   * `labels`, `alpha`, `scheme`, `fraction`, `seed`, `n_resamples`: as given or drawn; `n`: number of observations;
@@ -90,15 +90,16 @@ cu_stability <- function(x, alpha = 0.01, n_resamples = 100, scheme = c("bootstr
   }
   by_default <- missing(indepTest)
   if (by_default && is.data.frame(x)) {
+    if (missing(labels)) x <- variables_of(x, "x")
     chosen <- chosen_test(x, "x")
     x <- chosen$data
     indepTest <- chosen$test
   }
   test <- built_in_test(indepTest)
-  known <- setdiff(built_in_tests, imputed_tests) # whose data have no rows in common
-  if (is.null(test) || test %in% setdiff(built_in_tests, known)) {
-    error("`indepTest` must be one of ", quoted(known), ", since rows cannot be drawn from the ",
-      "data of any other test")
+  if (is.null(test) || test %in% imputed_tests) { # whose data have no rows in common
+    known <- setdiff(c(built_in_tests, more_tests()), imputed_tests)
+    error("`indepTest` must be one of ", quoted(known), ", since rows cannot be drawn from the data of any other ",
+      "test; got ", if (is.null(test)) describe(indepTest) else quoted(test))
   }
   labels <- labels_for(x, labels)
   data <- if (test == "gaussCItest") {
@@ -175,8 +176,8 @@ without_missing_codes <- function(x) {
 check_numeric <- function(x, name, test = "gaussCItest") {
   other <- if (is.data.frame(x)) names(x)[!vapply(x, function(column) is.numeric(column) || is.logical(column), NA)]
   if (length(other)) {
-    error("`", name, "` must be numeric for ", test, ", and is not in ", quoted(other), "; for categories use ",
-      "indepTest = \"", sub("gauss", "dis", test), "\"")
+    error("`", name, "` must be numeric for ", test, ", and is not in ", with_example(x, other), "; names of rows are ",
+      "no variable: leave them out; for categories use indepTest = \"", sub("gauss", "dis", test), "\"")
   }
   x
 }
@@ -188,7 +189,8 @@ check_observations <- function(x, name = "x") {
   }
   X <- as.matrix(check_columns(check_numeric(x, name), name)) # also from package Matrix
   if (!is.numeric(X) && !is.logical(X)) {
-    error("`", name, "` must be numeric for gaussCItest; got ", describe(x), " of type ", typeof(X))
+    error("`", name, "` must be numeric for gaussCItest; got ", describe(x), " of type ", typeof(X),
+      if (is.character(X)) "; one column of texts makes all columns of a matrix texts: give the data frame")
   }
   if (isSymmetric.matrix(unname(X))) {
     error("`", name, "` is symmetric, as a matrix of correlations or covariances is; the observations are needed")
@@ -203,12 +205,14 @@ coded <- function(x, name = "x", gaps = FALSE) {
   if (is.list(x) && !is.data.frame(x)) return(x)
   check_rows(nrow(x), name)
   x <- check_columns(x, name)
-  columns <- lapply(as.data.frame(x), function(column) {
-    if (is.numeric(column) && !all(column == round(column), na.rm = TRUE)) {
-      error("`", name, "` must hold categories for a discrete test; for continuous data use gaussCItest")
-    }
-    factor(replace(column, is.na(column), NA)) # NaN is no category; drops the levels that do not occur
-  })
+  measured <- vapply(as.data.frame(x), function(column) is.numeric(column) && any(column %% 1 != 0, na.rm = TRUE), NA)
+  if (any(measured)) {
+    error("`", name, "` must hold categories for a discrete test, and has numbers that are not whole in ",
+      with_example(as.data.frame(x), names(as.data.frame(x))[measured]), "; for continuous data use gaussCItest, for ",
+      "numbers beside categories mixCItest")
+  }
+  # NaN is no category; factor() drops the levels that do not occur
+  columns <- lapply(as.data.frame(x), function(column) factor(replace(column, is.na(column), NA)))
   incomplete <- column_names(x)[vapply(columns, anyNA, NA)]
   if (length(incomplete) && !gaps) {
     error("`", name, "` must not hold NA; it does in ", quoted(incomplete), "; ", with_gaps)

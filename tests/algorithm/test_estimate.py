@@ -204,13 +204,13 @@ def test_fixed_edges_are_not_tried():
     assert estimate.trial.finished
 
 
-@pytest.mark.parametrize("arguments", [["--example", "discrete"], [str(EXAMPLES["discrete"]), "--test", "discrete"]])
+@pytest.mark.parametrize("arguments", [["--example", "discrete"], [str(EXAMPLES["sprinkler"]), "--test", "discrete"]])
 @pytest.mark.parametrize("engine", ["auto", "reference"])
 def test_the_command_estimates_discrete_data(capsys, arguments, engine):
     assert cli.main(["estimate", *arguments, "--engine", engine]) == cli.OK
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("5 variables, 3,000 observations, alpha 0.01, engine ")
-    fit = pycupc.pc(DiscreteSuffStat.from_data(load_example("discrete")), disCItest, alpha=0.01)
+    fit = pycupc.pc(DiscreteSuffStat.from_data(load_example("sprinkler")), disCItest, alpha=0.01)
     for level in (0, 1):
         line = next(line for line in lines if line.startswith(f"level {level}"))
         assert int(line.split()[-1]) == fit.n_edgetests[level]

@@ -20,7 +20,7 @@ import pycupc
 from pycupc.algorithm import level_checkpoint as kept
 from pycupc.algorithm.level_checkpoint import Checkpoint
 from pycupc.discrete import disCItest
-from pycupc.engines.cpu import discrete_walk, gaussian, level0_sieve, plain_walk, threads, tuning
+from pycupc.engines.cpu import discrete_walk, gaussian, level0_sieve, threads, tuning
 from pycupc.engines.protocol import EngineError
 from pycupc.independence.gaussian.correlation import correlation
 
@@ -71,7 +71,6 @@ def test_tests_of_a_level_are_not_made_again(case, tmp_path, monkeypatch):
     options, want = CASES[case], run(**CASES[case])
     for module, name, few in (
         (gaussian, "TASK_TESTS", 20),
-        (plain_walk, "TASK_TESTS", 20),
         (discrete_walk, "OPEN_PAIRS", 2),
         (tuning, "WALKED_TESTS", 20),
     ):

@@ -78,13 +78,12 @@ def test_both_sides_at_once_are_one_after_the_other(seed, p, n, alpha):
 
 def test_items_do_not_matter(monkeypatch):
     """Rows that are divided into many items, on threads, give the answer of whole rows."""
-    from pycupc.engines.cpu import gaussian, plain_walk, threads
+    from pycupc.engines.cpu import gaussian, threads
 
     suff_stat = pycupc.SuffStat.from_data(draw_data(5, 60, 150, awkward=False))
     whole = pycupc.skeleton(suff_stat, alpha=0.3, engine="cpu", numCores=1)
-    for module in (gaussian, plain_walk):
-        monkeypatch.setattr(module, "TASK_TESTS", 40)
-    monkeypatch.setattr(plain_walk, "GATHER_SHARE", 0)
+    monkeypatch.setattr(gaussian, "TASK_TESTS", 40)
+    monkeypatch.setattr(gaussian, "GATHER_SHARE", 0)
     monkeypatch.setattr(gaussian, "INLINE_TESTS", 0)
     monkeypatch.setattr(threads, "INLINE_TESTS", 0)
     divided = pycupc.skeleton(suff_stat, alpha=0.3, engine="cpu", numCores=4)

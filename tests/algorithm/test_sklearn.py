@@ -18,7 +18,7 @@ def test_scikit_learns_checks(estimator, check):
 
 
 def test_the_answer_of_pc():
-    data = load_example()
+    data = load_example("cell_nuclei")
     estimator = clone(PC(alpha=0.05, maj_rule=True)).fit(data)
     fit = pycupc.pc(data, alpha=0.05, maj_rule=True)
     assert estimator.labels_.tolist() == list(data.columns) == estimator.feature_names_in_.tolist()

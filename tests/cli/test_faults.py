@@ -4,6 +4,7 @@ Nothing of anybody else is deleted, nothing half-written is taken for whole, no 
 """
 
 import errno
+import io
 import json
 import os
 import random
@@ -12,7 +13,9 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 from unittest.mock import Mock
@@ -44,11 +47,11 @@ def here(tmp_path, monkeypatch):
 @pytest.fixture(scope="module")
 def fit():
     """The result of every run of this module that ends."""
-    return pycupc.pc(pycupc.SuffStat.from_data(load_example()), alpha=0.01)
+    return pycupc.pc(pycupc.SuffStat.from_data(load_example("cell_nuclei")), alpha=0.01)
 
 
 def run(*args):
-    return cli.main(["run", "--example", "--quiet", *map(str, args)])
+    return cli.main(["run", "--example=cell_nuclei", "--quiet", *map(str, args)])
 
 
 def is_whole(folder, fit):
@@ -137,7 +140,7 @@ def test_a_result_on_a_disk_that_is_full_at_some_point(here, fit):
 
 def test_too_little_room_is_said_before_the_work(here, capsys, monkeypatch):
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=200_000))
-    monkeypatch.setattr(pycupc, "pc", lambda *_, **__: pytest.fail("the tests were made"))
+    monkeypatch.setattr(import_module("pycupc.algorithm.pc"), "pc", lambda *_, **__: pytest.fail("the tests were made"))
     assert run("--out", "other") == cli.DEVICE
     assert "0.2 MB are free in" in capsys.readouterr().err
     assert os.listdir(here) == []
@@ -178,7 +181,7 @@ def test_a_folder_that_cannot_be_written_is_refused_in_the_words_of_the_system(
         mkdir(path, *args, **options)
 
     monkeypatch.setattr(Path, "mkdir", fail)
-    monkeypatch.setattr(pycupc, "pc", lambda *_, **__: pytest.fail("the tests were made"))
+    monkeypatch.setattr(import_module("pycupc.algorithm.pc"), "pc", lambda *_, **__: pytest.fail("the tests were made"))
     assert run("--out", "out") == code
     words = f"pycupc: out cannot be written ({os.strerror(number)}); choose another --out\n"
     assert capsys.readouterr().err == words
@@ -190,7 +193,7 @@ def test_a_folder_that_cannot_be_written_is_refused_in_the_words_of_the_system(
 def test_a_checkpoint_that_finds_no_room_at_all(here, capsys, monkeypatch, command, name):
     number = getattr(errno, name)
     monkeypatch.setattr("pycupc.results.npz.whole_file", Mock(side_effect=OSError(number, os.strerror(number), "file")))
-    options = ["--example", "--quiet", "--plot", "none", "--out", "out", "--checkpoint", "kept"]
+    options = ["--example=cell_nuclei", "--quiet", "--plot", "none", "--out", "out", "--checkpoint", "kept"]
     assert cli.main([command, *options]) == cli.DEVICE
     assert os.strerror(number) in capsys.readouterr().err
     assert not (here / "out").exists()
@@ -200,10 +203,10 @@ def test_a_checkpoint_that_finds_no_room_at_all(here, capsys, monkeypatch, comma
 @pytest.mark.parametrize(
     "command",
     [
-        "run --example --quiet --plot none --out out",
-        "run --example --quiet --plot png --out out --checkpoint kept",
-        "stability --example --quiet --plot none --resamples 2 --out out",
-        "cstar --example --quiet --plot none --resamples 2 --out out",
+        "run --example=cell_nuclei --quiet --plot none --out out",
+        "run --example=cell_nuclei --quiet --plot png --out out --checkpoint kept",
+        "stability --example=cell_nuclei --quiet --plot none --resamples 2 --out out",
+        "cstar --example=cell_nuclei --quiet --plot none --resamples 2 --out out",
         "plot fit.npz --out out.png",
         "plot fit.npz --out out.svg",
         "plot fit.npz --out out.html",
@@ -244,7 +247,7 @@ def test_a_picture_that_fails_costs_nothing_else(here, capsys, monkeypatch, fit)
 
 def start(*args, **options):
     """A run in a process of its own."""
-    command = [sys.executable, "-m", "pycupc", "run", "--example", "--quiet", *args]
+    command = [sys.executable, "-m", "pycupc", "run", "--example=cell_nuclei", "--quiet", *args]
     return subprocess.Popen(command, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True, **options)
 
 
@@ -289,7 +292,7 @@ def test_ctrl_c_in_the_first_moments_is_silent(here):
     """From the first statement of the program on: before, the interpreter itself is being started."""
     program = "import os, sys; from pycupc.__main__ import main; os.write(1, b'x'); sys.exit(main())"
     for k in range(6):
-        command = [sys.executable, "-c", program, "run", "--example", "--quiet"]
+        command = [sys.executable, "-c", program, "run", "--example=cell_nuclei", "--quiet"]
         job = subprocess.Popen(command, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         job.stdout.read(1)
         time.sleep(0.03 * k)
@@ -316,7 +319,7 @@ sys.exit(__main__.main())
 
 #: Ends in a wait of the C library that no signal ends; Python's own lock is "free" meanwhile, or "held".
 HANGING = """
-import atexit, ctypes, os, sys, pycupc
+import atexit, ctypes, importlib, os, sys
 from pycupc import __main__, cli
 from pycupc.cli import interrupts, writing
 lock, moment = sys.argv.pop(1), sys.argv.pop(1)
@@ -327,7 +330,7 @@ def hang(*_, **__):
     os.write(1, b"waits")
     library.pthread_mutex_lock(mutex)
 if moment == "work":
-    pycupc.pc = hang
+    importlib.import_module("pycupc.algorithm.pc").pc = hang
 elif moment == "write":
     writing.write_manifest = hang
 else:
@@ -351,7 +354,18 @@ def test_a_signal_ends_a_command_that_hangs_in_a_library(here, lock, moment, cod
     """Nothing half-written is left, not even where --force was to replace results."""
     finish(start("--out", "out"))
     before = {path.name: path.read_bytes() for path in (here / "out").iterdir()}
-    arguments = ["run", "--example", "--quiet", "--plot", "none", "--out", "out", "--force", "--checkpoint", "kept"]
+    arguments = [
+        "run",
+        "--example=cell_nuclei",
+        "--quiet",
+        "--plot",
+        "none",
+        "--out",
+        "out",
+        "--force",
+        "--checkpoint",
+        "kept",
+    ]
     command = [sys.executable, "-c", HANGING, lock, moment, *arguments]
     job = subprocess.Popen(command, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert job.stdout.read(5) == b"waits"
@@ -394,6 +408,48 @@ def test_an_interrupt_that_python_ignores_is_sent_again(answer, monkeypatch, cap
     assert capfd.readouterr().err == ""
 
 
+def handled_and_later(interrupted, no_more, error):
+    """Handles an interrupt, and meets an error of another cause afterwards."""
+    with suppress(type(error)):
+        interrupted()
+    no_more()
+    raise error
+
+
+@pytest.mark.parametrize("of_library", [ImportError, RuntimeError])
+def test_what_a_library_makes_of_an_interrupt_is_an_interrupt(of_library):
+    """Compiled modules turn one during their import into an ImportError, locks of Python one into a RuntimeError."""
+
+    def interrupted():
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except KeyboardInterrupt:
+            raise of_library("numpy._core.multiarray failed to import") from None
+
+    with pytest.raises(KeyboardInterrupt), interrupts.interrupting():
+        interrupted()
+    with pytest.raises(of_library, match="later"), interrupts.interrupting("is being written") as no_more:
+        handled_and_later(interrupted, no_more, of_library("later"))
+
+
+def test_a_signal_while_a_line_is_printed_is_answered(monkeypatch, capfd):
+    """Python refuses to print in the handler of a signal that arrives while it prints."""
+
+    class Raw(io.RawIOBase):
+        def writable(self):
+            return True
+
+        def write(self, text):
+            signal.raise_signal(signal.SIGINT)
+            return len(text)
+
+    monkeypatch.setattr(sys, "stderr", io.TextIOWrapper(io.BufferedWriter(Raw()), line_buffering=True))
+    with interrupts.interrupting("the results are being written") as no_more:
+        no_more()
+        print("level 3", file=sys.stderr)
+    assert capfd.readouterr().err == "pycupc: the results are being written\n"
+
+
 @posix
 @pytest.mark.parametrize("closed", ["2>&-", "1>&-", "0<&-", "0<&- 1>&- 2>&-"])
 def test_closed_streams_do_not_matter(here, closed):
@@ -407,7 +463,7 @@ def test_closed_streams_do_not_matter(here, closed):
         done = run("-")
         assert done.returncode == cli.DATA
         assert done.stderr.startswith("pycupc: standard input")
-    done = run("--example --m-max 0 --plot none")
+    done = run("--example=cell_nuclei --m-max 0 --plot none")
     assert (done.returncode, done.stderr) == (cli.OK, "")
     assert ("Results are in out" in done.stdout) == ("1>" not in closed)
     assert (here / "out" / "result.npz").is_file()
@@ -417,9 +473,12 @@ def test_closed_streams_do_not_matter(here, closed):
 @pytest.mark.parametrize(
     ("command", "words"),
     [
-        ("run --example --m-max 0 --plot none --out out", "the results are in out/; their summary cannot be printed"),
+        (
+            "run --example=cell_nuclei --m-max 0 --plot none --out out",
+            "the results are in out/; their summary cannot be printed",
+        ),
         ("doctor --json --no-r --no-engines", "No space left on device"),
-        ("estimate --example --levels 0", "No space left on device"),
+        ("estimate --example=cell_nuclei --levels 0", "No space left on device"),
         ("compare fit.npz fit.npz", "No space left on device"),
     ],
 )

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from importlib import import_module
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -23,7 +24,7 @@ import pycupc
 from pycupc import cli
 from pycupc.cli import inputs, writing
 from pycupc.cli.output import COMMANDS
-from pycupc.data import EXAMPLE, load_example
+from pycupc.data import EXAMPLES, load_example
 from pycupc.engines.cpu import CpuEngine, level_pieces
 from pycupc.engines.cpu.gaussian import GaussianTests
 from pycupc.system.version import __version__
@@ -46,14 +47,14 @@ def printed(capsys):
 
 
 def test_run_on_the_example_writes_what_pc_returns(here, capsys):
-    assert run("run", "--example", "--plot", "none", "--alpha", "0.05", "--solve-confl") == cli.OK
+    assert run("run", "--example=cell_nuclei", "--plot", "none", "--alpha", "0.05", "--solve-confl") == cli.OK
     out, err = printed(capsys)
     folder = here / "example-pycupc"
     assert err == ""  # no progress: this is no terminal
     assert "30 variables, 569 observations, alpha 0.05" in out
     assert "Results are in example-pycupc" in out
     assert set(contents(folder)) == FILES
-    fit = pycupc.pc(pycupc.SuffStat.from_data(load_example()), alpha=0.05, solve_confl=True)
+    fit = pycupc.pc(pycupc.SuffStat.from_data(load_example("cell_nuclei")), alpha=0.05, solve_confl=True)
 
     amat = pd.read_csv(folder / "amat.csv", index_col=0)
     np.testing.assert_array_equal(amat.to_numpy(), fit.graph.T)  # pcalg's coding is column to row
@@ -71,8 +72,8 @@ def test_run_on_the_example_writes_what_pc_returns(here, capsys):
 
 
 def test_sepsets_table_holds_what_the_tests_found(here):
-    assert run("run", "--example", "--plot", "none", "--quiet") == cli.OK
-    fit = pycupc.pc(pycupc.SuffStat.from_data(load_example()), alpha=0.01)
+    assert run("run", "--example=cell_nuclei", "--plot", "none", "--quiet") == cli.OK
+    fit = pycupc.pc(pycupc.SuffStat.from_data(load_example("cell_nuclei")), alpha=0.01)
     table = pd.read_csv(here / "example-pycupc" / "sepsets.csv")
     found = {(x, y): tuple(s.split(" | ")) for x, y, s in table[["x", "y", "set"]].itertuples(index=False)}
     names = fit.labels.__getitem__
@@ -93,7 +94,9 @@ def test_p_values_that_bounds_have_spared_are_timed_apart(here, monkeypatch):
     X += rng.standard_normal(X.shape)
     pd.DataFrame(X).add_prefix("V").to_csv("dense.csv", index=False)
     plain = pycupc.pc("dense.csv", alpha=0.2, engine="cpu", engine_options={"pruning": False})
-    monkeypatch.setattr(pycupc, "pc", functools.partial(pycupc.pc, engine_options={"pruning": "always"}))
+    monkeypatch.setattr(
+        import_module("pycupc.algorithm.pc"), "pc", functools.partial(pycupc.pc, engine_options={"pruning": "always"})
+    )
     assert run("run", "dense.csv", "--plot", "none", "--quiet", "--alpha", "0.2", "--engine", "cpu") == cli.OK
     seconds = json.loads((here / "dense-pycupc" / "manifest.json").read_text())["seconds"]
     assert list(seconds) == ["read", "pc", "p_values", "write"]
@@ -102,14 +105,17 @@ def test_p_values_that_bounds_have_spared_are_timed_apart(here, monkeypatch):
 
 
 def test_manifest_records_how_to_reproduce_the_folder(here):
-    assert run("run", "--example", "--plot", "svg", "png", "--quiet", "--m-max", "1", "--threads", "1") == cli.OK
+    assert (
+        run("run", "--example=cell_nuclei", "--plot", "svg", "png", "--quiet", "--m-max", "1", "--threads", "1")
+        == cli.OK
+    )
     folder = here / "example-pycupc"
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     assert manifest["versions"]["pycupc"] == pycupc.__version__
     assert manifest["versions"]["numpy"] == np.__version__
     assert manifest["arguments"]["m_max"] == 1
     assert manifest["arguments"]["alpha"] == 0.01
-    assert manifest["input"]["sha256"] == hashlib.sha256(EXAMPLE.read_bytes()).hexdigest()
+    assert manifest["input"]["sha256"] == hashlib.sha256(EXAMPLES["cell_nuclei"].read_bytes()).hexdigest()
     assert (manifest["input"]["variables"], manifest["input"]["observations"]) == (30, 569)
     assert [level["level"] for level in manifest["levels"]] == [0, 1]
     assert manifest["levels"][0]["n_tests"] == 30 * 29 // 2 + manifest["levels"][0]["edges_left"]
@@ -118,7 +124,7 @@ def test_manifest_records_how_to_reproduce_the_folder(here):
 
 
 def test_a_directed_cycle_is_told_in_summary_and_manifest(here, capsys):
-    load_example().iloc[:, :10].to_csv("ten.csv", index=False)
+    load_example("cell_nuclei").iloc[:, :10].to_csv("ten.csv", index=False)
     for u2pd in ("relaxed", "retry"):
         assert run("run", "ten.csv", "--plot", "none", "--out", u2pd, "--u2pd", u2pd) == cli.OK
         told, page = "has them (directed cycle smoothness_mean --> ", Path(u2pd, "graph.html")
@@ -132,16 +138,16 @@ def test_a_directed_cycle_is_told_in_summary_and_manifest(here, capsys):
 
 def test_the_cpdag_is_written_instead(here, capsys):
     """With --to-cpdag every file has the CPDAG; where there is none, nothing is written."""
-    assert run("run", "--example", "--to-cpdag", "--plot", "none") == cli.OK
+    assert run("run", "--example=cell_nuclei", "--to-cpdag", "--plot", "none") == cli.OK
     out, folder = printed(capsys)[0], Path("example-pycupc")
     assert "\nCPDAG: of the DAGs that extend the graph of pc; 3 edges changed\n" in out
-    want = pycupc.pc(load_example(), alpha=0.01).to_cpdag()
+    want = pycupc.pc(load_example("cell_nuclei"), alpha=0.01).to_cpdag()
     assert pycupc.PcAlgo.load(folder / "result.npz") == want
     assert (folder / "edges.csv").read_text().count(",directed,") == want.edge_counts()[0] == 30
     manifest = json.loads((folder / "manifest.json").read_text())
     assert (manifest["is_cpdag"], manifest["arguments"]["to_cpdag"]) == (True, True)
     assert manifest["notes"] == {"contradicting_edges": 19, "CPDAG": want.notes["CPDAG"]}
-    load_example().iloc[:, :10].to_csv("ten.csv", index=False)
+    load_example("cell_nuclei").iloc[:, :10].to_csv("ten.csv", index=False)
     assert run("run", "ten.csv", "--to-cpdag", "--plot", "none", "--out", "ten") == cli.DATA
     error = printed(capsys)[1]
     assert "--to-cpdag: no DAG extends the graph (directed cycle smoothness_mean --> " in error
@@ -150,9 +156,9 @@ def test_the_cpdag_is_written_instead(here, capsys):
 
 
 def test_run_on_a_correlation_matrix_gives_the_same_graph(here):
-    load_example().corr().to_csv("C.csv", index=False)
+    load_example("cell_nuclei").corr().to_csv("C.csv", index=False)
     assert run("run", "C.csv", "--correlation", 569, "--plot", "none", "--quiet") == cli.OK
-    assert run("run", "--example", "--plot", "none", "--quiet") == cli.OK
+    assert run("run", "--example=cell_nuclei", "--plot", "none", "--quiet") == cli.OK
     one, two = (Path(name, "edges.csv").read_text() for name in ("C-pycupc", "example-pycupc"))
     assert [line.split(",")[:3] for line in one.splitlines()] == [line.split(",")[:3] for line in two.splitlines()]
 
@@ -162,7 +168,7 @@ def test_engine_that_can_computes_the_correlations_of_ranks(here, monkeypatch):
     shapes = []
     monkeypatch.setattr(CpuEngine, "correlates_on_device", True)
     monkeypatch.setattr(CpuEngine, "correlation", lambda _, X: shapes.append(X.shape) or np.corrcoef(X, rowvar=False))
-    assert run("run", "--example", "--plot", "none", "--quiet", "--correlation", "spearman") == cli.OK
+    assert run("run", "--example=cell_nuclei", "--plot", "none", "--quiet", "--correlation", "spearman") == cli.OK
     assert shapes == [(569, 30)]
 
 
@@ -170,7 +176,7 @@ def test_gaps_and_fixed_edges_by_name(here):
     Path("gaps.csv").write_text("radius_mean,perimeter_mean\n")
     Path("edges.csv").write_text("from,to\nradius_mean,texture_se\n")
     files = ("--fixed-gaps", "gaps.csv", "--fixed-edges", "edges.csv")
-    assert run("run", "--example", *files, "--plot", "none", "--quiet") == cli.OK
+    assert run("run", "--example=cell_nuclei", *files, "--plot", "none", "--quiet") == cli.OK
     pairs = {frozenset(p) for p in pd.read_csv("example-pycupc/edges.csv")[["from", "to"]].itertuples(index=False)}
     assert frozenset(["radius_mean", "texture_se"]) in pairs
     assert frozenset(["radius_mean", "perimeter_mean"]) not in pairs
@@ -198,14 +204,14 @@ def test_constant_column_is_a_warning_on_screen_and_in_the_manifest(here, capsys
 def test_large_tables_are_left_out_and_named(here, capsys, monkeypatch):
     monkeypatch.setattr(writing, "MAX_MATRIX", 29)
     monkeypatch.setattr("pycupc.cli.run_command.MAX_SEPSETS", 10)
-    assert run("run", "--example", "--plot", "none") == cli.OK
+    assert run("run", "--example=cell_nuclei", "--plot", "none") == cli.OK
     assert set(contents(here / "example-pycupc")) == FILES - {"amat.csv", "sepsets.csv"}
     out, err = printed(capsys)
     assert err == ""
     left_out = {"sepsets.csv": "329 sets; --all-sepsets writes it", "amat.csv": "30 variables; --amat writes it"}
     assert json.loads((here / "example-pycupc" / "manifest.json").read_text())["left_out"] == left_out
     assert out.splitlines()[-2:] == [f"without {name} ({reason})" for name, reason in left_out.items()]
-    assert run("run", "--example", "--plot", "none", "--quiet", "--all-sepsets", "--amat") == cli.OK
+    assert run("run", "--example=cell_nuclei", "--plot", "none", "--quiet", "--all-sepsets", "--amat") == cli.OK
     assert set(contents(here / "example-pycupc")) == FILES
 
 
@@ -286,7 +292,13 @@ WRONG = [
     ("run d.csv --correlation sperman", cli.USAGE, "got 'sperman': did you mean spearman?"),
     ("run d.csv --missing droprows", cli.USAGE, "got 'droprows': did you mean drop-rows?"),
     ("run d.csv --plot pgn", cli.USAGE, "expected png, svg, pdf, tikz or none, got 'pgn': did you mean png?"),
-    ("run d.csv extra.csv", cli.USAGE, "unrecognized arguments: extra.csv"),
+    ("run d.csv extra.csv", cli.USAGE, "unrecognized arguments: extra.csv; see pycupc run --help"),
+    (
+        "run d.csv --quirks",
+        cli.DATA,
+        "--quirks go with --test discrete without imputation; the test is another one: num",
+    ),
+    ("stability d.csv --fraction 1", cli.USAGE, "argument --fraction: expected a number between 0 and 1, got '1'"),
     ("plot results --arond v0", cli.USAGE, "there is no option --arond: did you mean --around?"),
     ("stability d.csv --scheme boostrap", cli.USAGE, "got 'boostrap': did you mean bootstrap?"),
     ("stability d.csv --sheduler x", cli.USAGE, "there is no option --sheduler: did you mean --scheduler?"),
@@ -305,6 +317,11 @@ def test_wrong_usage(here, capsys, command, code, message):
     assert contents(here) == ["d.csv"]
 
 
+def test_plot_of_nothing_does_not_speak_of_methods(here, capsys):
+    assert run("plot", "nothing") == cli.DATA
+    assert printed(capsys)[1] == "pycupc: 'nothing' is neither a result file, nor a folder with a result.npz"
+
+
 @pytest.mark.parametrize("command", ["run", "estimate"])
 def test_compiling_is_announced_on_a_terminal_only(here, capsys, monkeypatch, command):
     """The engine logs it, the terminal shows it; a stream that is no terminal, and --quiet, stay silent."""
@@ -316,17 +333,17 @@ def test_compiling_is_announced_on_a_terminal_only(here, capsys, monkeypatch, co
 
     monkeypatch.setattr(CpuEngine, "run_level", compile_and_run)
     plot = ["--plot", "none"] if command == "run" else []
-    assert run(command, "--example", *plot) == cli.OK
+    assert run(command, "--example=cell_nuclei", *plot) == cli.OK
     assert printed(capsys)[1] == ""
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    assert run(command, "--example", *plot) == cli.OK
+    assert run(command, "--example=cell_nuclei", *plot) == cli.OK
     out, err = printed(capsys)
     assert "compiling" not in out
     assert err.count("\rcompiling for level 1, once per machine") == 1
     assert "edges removed" not in err  # the other lines of the log are not for the terminal
     assert all(line.split("\r")[-1].startswith("level ") for line in err.split("\n")[:-1])
     if command == "run":
-        assert run(command, "--example", *plot, "--quiet") == cli.OK
+        assert run(command, "--example=cell_nuclei", *plot, "--quiet") == cli.OK
         assert printed(capsys) == ("", "")
 
 
@@ -338,8 +355,8 @@ def test_compiling_is_announced_on_a_terminal_only(here, capsys, monkeypatch, co
     ],
 )
 def test_no_device_and_no_memory_have_their_own_code(here, capsys, monkeypatch, error, said):
-    monkeypatch.setattr(pycupc, "pc", Mock(side_effect=error))
-    assert run("run", "--example") == cli.DEVICE
+    monkeypatch.setattr(import_module("pycupc.algorithm.pc"), "pc", Mock(side_effect=error))
+    assert run("run", "--example=cell_nuclei") == cli.DEVICE
     assert printed(capsys)[1] == f"pycupc: {said}"
     assert contents(here) == []
 
@@ -351,7 +368,7 @@ def test_no_device_and_no_memory_have_their_own_code(here, capsys, monkeypatch, 
 def long_job(here, libraries_of_python):
     """Starts a run that would take hours, on a terminal; yields it and its first output once level 3 has begun."""
     pty = pytest.importorskip("pty", reason="this system has no pseudo-terminals")
-    pycupc.skeleton(pycupc.SuffStat.from_data(load_example()))  # compiles, where that has not been done
+    pycupc.skeleton(pycupc.SuffStat.from_data(load_example("cell_nuclei")))  # compiles, where that has not been done
     rng = np.random.default_rng(0)
     np.savetxt("d.csv", rng.standard_normal((200, 80)) + rng.standard_normal((200, 1)), delimiter=",")
     jobs = []
@@ -409,11 +426,11 @@ def test_interrupt_during_the_search_for_p_values_keeps_the_result(here, monkeyp
         def __call__(self):
             raise KeyboardInterrupt
 
-    full = pycupc.pc(load_example())
+    full = pycupc.pc(load_example("cell_nuclei"))
     state = CpuEngine.state
     unfinished = lambda engine: state(engine)._replace(unfinished=Unfinished(state(engine).z))  # noqa: E731
     monkeypatch.setattr(CpuEngine, "state", unfinished)
-    assert run("run", "--example", "--out", "out", "--plot", "none") == cli.INTERRUPTED
+    assert run("run", "--example=cell_nuclei", "--out", "out", "--plot", "none") == cli.INTERRUPTED
     said = printed(capsys)[1]
     assert said.startswith(
         "pycupc: interrupted while the largest p-values were sought: some may be larger than written"
@@ -430,21 +447,21 @@ def test_interrupt_during_the_search_for_p_values_keeps_the_result(here, monkeyp
 
 
 def test_estimate_counts_are_those_of_the_run(here, capsys):
-    assert run("estimate", "--example", "--alpha", "0.05", "--json") == cli.OK
+    assert run("estimate", "--example=cell_nuclei", "--alpha", "0.05", "--json") == cli.OK
     stages = json.loads(printed(capsys)[0])["stages"]
-    fit = pycupc.skeleton(pycupc.SuffStat.from_data(load_example()), alpha=0.05)
+    fit = pycupc.skeleton(pycupc.SuffStat.from_data(load_example("cell_nuclei")), alpha=0.05)
     assert [s["level"] for s in stages] == [-1, 0, 1]
     assert [s["edges"] for s in stages] == [435, fit.levels[0].edges_left, fit.levels[1].edges_left]
     assert [s["n_tests"] for s in stages[1:]] == fit.n_edgetests[:2]
 
 
 def test_estimate_prints_a_table(here, capsys):
-    assert run("estimate", "--example", "--levels", "1") == cli.OK
+    assert run("estimate", "--example=cell_nuclei", "--levels", "1") == cli.OK
     out, _ = printed(capsys)
     assert "after level 0" in out
     assert "after level 1" not in out
-    assert run("estimate", "--example", "--levels", "0", "--alpha", "0") == cli.OK
-    assert run("estimate", "--example", "--alpha", "0") == cli.OK  # empty at once
+    assert run("estimate", "--example=cell_nuclei", "--levels", "0", "--alpha", "0") == cli.OK
+    assert run("estimate", "--example=cell_nuclei", "--alpha", "0") == cli.OK  # empty at once
     assert "No level is left to run" in printed(capsys)[0]
 
 
@@ -543,7 +560,7 @@ def test_processes(here, capsys, monkeypatch):
     """Workers for large levels: the result is the one at home."""
     monkeypatch.setattr(level_pieces, "PIECE_SECONDS", 1e-12)
     monkeypatch.setattr(GaussianTests, "at_once", lambda *_: None)
-    options = ("run", "--example", "--plot", "none", "--quiet", "--out")
+    options = ("run", "--example=cell_nuclei", "--plot", "none", "--quiet", "--out")
     assert run(*options, "home") == cli.OK
     assert run(*options, "workers", "--processes", "2") == cli.OK
     first, second = (pycupc.PcAlgo.load(f"{name}/result.npz") for name in ("home", "workers"))

@@ -61,9 +61,9 @@ def test_files(here, capsys):
 
 def test_picture_and_example(here, capsys):
     pytest.importorskip("matplotlib")
-    assert run("--example", "--resamples", 2, "--plot", "svg", "--quiet") == cli.OK
+    assert run("--example=cell_nuclei", "--resamples", 2, "--plot", "svg", "--quiet") == cli.OK
     assert "<svg" in Path("example-stability/graph.svg").read_text()
-    assert run("--example", "--resamples", 2, "--plot", "none", "--quiet") == cli.OK  # replaces it
+    assert run("--example=cell_nuclei", "--resamples", 2, "--plot", "none", "--quiet") == cli.OK  # replaces it
     assert capsys.readouterr().out == ""
 
 

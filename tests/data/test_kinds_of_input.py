@@ -153,12 +153,32 @@ MISSING = "missing or infinite values in {}$"
 REFUSED_TYPES = {
     "pandas, text": (
         lambda: FRAME.assign(c="x"),
-        "these columns are not: c; these are: a, b, d. Leave the first out .*drop_non_numeric=True.*pandas.to_numeric",
+        r"these columns are not: c \(only 'x'\); these are: a, b, d. Leave the first out .*drop_non_numeric=True.*"
+        "pandas.to_numeric",
+    ),
+    "pandas, names of rows": (
+        lambda: FRAME.assign(c=[f"name{k}" for k in range(len(FRAME))]),
+        rf"columns are not: c \({len(X)} different texts, such as 'name0'\); these are: a, b, d",
+    ),
+    "pandas, units": (
+        lambda: FRAME.map("{:.2f} mg".format),
+        r"columns are not: a \(\d+ different texts, such as '-?[\d.]+ mg'\), b .*: write numbers without 'mg', then as",
+    ),
+    "pandas, numbers and a word": (
+        lambda: FRAME.assign(c=["n/k", *range(len(FRAME) - 1)]),
+        rf"columns are not: c \(1 of {len(X)} cells, such as 'n/k'\)",
+    ),
+    "NumPy, text": (
+        lambda: FRAME.assign(c="x").to_numpy(),
+        "must be numeric, got an array of object, which holds texts, such as 'x' in column 2; if it holds numbers",
     ),
     "pandas, dates": (lambda: FRAME.assign(c=pd.Timestamp(0)), "columns are not: c"),
     "pandas, categories": (lambda: FRAME.astype("category"), "columns are not: a, b, c, d"),
     "pandas, objects": (lambda: FRAME.astype(object), "columns are not: a, b, c, d"),
-    "PyArrow, text": (lambda: library("pyarrow").table({"a": ["x"], "b": [1]}), "columns are not: a"),
+    "PyArrow, text": (
+        lambda: library("pyarrow").table({"a": ["x", "y"], "b": [1, 2]}),
+        r"columns are not: a \(2 different texts, such as 'x'\)",
+    ),
     "polars, lazy": (lambda: library("polars").DataFrame(X).lazy(), f"{TABLE}.*collect"),
     "lazy table": (LazyTable, "data must be a table.*collect"),
     "records": (

@@ -15,10 +15,10 @@ from common import refused
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pycupc.data import EXAMPLE, csv_cells, load_example, source, text_layout
+from pycupc.data import EXAMPLES, csv_cells, load_example, source, text_layout
 from pycupc.data.mixed import MixedTable
-from pycupc.data.pairs import read_pairs
 from pycupc.data.readers import DataError, ReadOptions, read_correlation, read_data, read_table
+from pycupc.graph.pairs import read_pairs
 
 VALUES = np.array([[1.5, 2.0, -3.25e-7], [0.1, 1 / 3, 7.0], [4.0, 5.0, 6.0]])
 PLAIN = "a,b,c\n" + "\n".join(",".join(map(repr, row)) for row in VALUES.tolist()) + "\n"
@@ -309,12 +309,12 @@ def test_pairs(tmp_path):
 
 
 def test_example_data():
-    frame = read_data(EXAMPLE)
+    frame = read_data(EXAMPLES["cell_nuclei"])
     assert frame.shape == (569, 30)
-    pd.testing.assert_frame_equal(frame, load_example())
+    pd.testing.assert_frame_equal(frame, load_example("cell_nuclei"))
     assert frame.iloc[0, 0] == 17.99
     assert frame.iloc[-1, -1] == 0.07039
-    assert (EXAMPLE.parent / "README.md").read_text(encoding="utf-8").count("CC BY 4.0") == 1
+    assert (EXAMPLES["cell_nuclei"].parent / "README.md").read_text(encoding="utf-8").count("CC BY 4.0") == 1
 
 
 CELLS = """

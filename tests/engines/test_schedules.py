@@ -21,7 +21,6 @@ from pycupc.engines.cpu import (
     discrete_walk,
     gaussian,
     gaussian_questions,
-    plain_walk,
     setwise_levels,
     setwise_walk,
     threads,
@@ -36,11 +35,10 @@ PROBLEMS = int(os.environ.get("PYCUPC_SCHEDULES", "12"))
 
 @pytest.fixture
 def small_items(monkeypatch):
-    for module in (gaussian, plain_walk):
-        monkeypatch.setattr(module, "TASK_TESTS", 30)
+    monkeypatch.setattr(gaussian, "TASK_TESTS", 30)
     for module in (gaussian, gaussian_questions, threads):
         monkeypatch.setattr(module, "INLINE_TESTS", 0)
-    monkeypatch.setattr(plain_walk, "GATHER_SHARE", 0)
+    monkeypatch.setattr(gaussian, "GATHER_SHARE", 0)
     for name, value in (("GATHER_SHARE", 0), ("WALKED_TESTS", 50), ("ITEM_PAIRS", 1), ("WALKED_DEGREE", 0)):
         monkeypatch.setattr(tuning, name, value)
     for name, value in (("FEW_SETS", 20), ("WORTH", 0.0), ("WORTH_LOADING", 0.0), ("WALKED_LEVEL", 3)):

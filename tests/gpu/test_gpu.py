@@ -19,11 +19,11 @@ from gpu_on_host import compare_states, observations
 from near_copies import assert_same_evidence, near_copies
 
 import pycupc
-from pycupc.data.pairs import Pairs
 from pycupc.engines.cpu import level0
 from pycupc.engines.gpu import ALGORITHMS, GpuEngine, device, device_tuning, schur
 from pycupc.engines.gpu import device_correlation as inspection
 from pycupc.engines.protocol import EngineError
+from pycupc.graph.pairs import Pairs
 from pycupc.independence.gaussian.correlation import correlation
 from pycupc.independence.gaussian.test import GaussianTest
 

@@ -12,7 +12,7 @@ from pycupc.results.causal_graph import CausalGraph
 
 @pytest.fixture(scope="module")
 def fit():
-    return pycupc.pc(load_example(), alpha=0.01, engine="cpu")
+    return pycupc.pc(load_example("cell_nuclei"), alpha=0.01, engine="cpu")
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +39,7 @@ def test_causallearn(fit, all_kinds):
 
 def test_a_result_of_causallearns_pc(fit):
     search = pytest.importorskip("causallearn.search.ConstraintBased.PC")
-    data = load_example()
+    data = load_example("cell_nuclei")
     theirs = search.pc(data.to_numpy(), 0.01, node_names=list(data.columns), show_progress=False)
     graph = CausalGraph.from_causallearn(theirs)
     assert graph.labels == fit.labels

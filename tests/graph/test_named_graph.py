@@ -14,10 +14,10 @@ from common import FILES, refused
 
 import pycupc
 from pycupc.data import load_example
-from pycupc.data.pairs import read_pairs
 from pycupc.graph import drawing as plotting
 from pycupc.graph import exports
 from pycupc.graph.named import NamedGraph
+from pycupc.graph.pairs import read_pairs
 from pycupc.graph.sparse import SparseGraph
 from pycupc.results import explorer_content, serialisation
 
@@ -27,7 +27,7 @@ HOSTILE += ['quote " \\ end\\', "<script>&amp;]]>", "half \ud800 a pair", "\\N\\
 
 @pytest.fixture(scope="module")
 def data():
-    return pycupc.SuffStat.from_data(load_example())
+    return pycupc.SuffStat.from_data(load_example("cell_nuclei"))
 
 
 @pytest.fixture(scope="module")
@@ -39,9 +39,9 @@ def fit(data):
 
 
 def test_a_directed_cycle_is_told():
-    names = load_example().columns[[4, 5, 8]].tolist()
+    names = load_example("cell_nuclei").columns[[4, 5, 8]].tolist()
     for options in ({}, {"solve_confl": True}):
-        fit = pycupc.pc(load_example().iloc[:, :10], alpha=0.01, **options)
+        fit = pycupc.pc(load_example("cell_nuclei").iloc[:, :10], alpha=0.01, **options)
         assert (fit.is_cpdag, fit.cycle()) == (False, (4, 5, 8))
         told = f"kept as pcalg has them (directed cycle {' --> '.join([*names, names[0]])})"
         assert f'{told}; u2pd="retry" gives a graph that a DAG extends\n' in fit.summary()
@@ -107,7 +107,7 @@ def test_the_cpdag_of_a_result_keeps_the_evidence(data):
 
 
 def test_of_a_cpdag_nothing_is_told():
-    fit = pycupc.pc(load_example().iloc[:, :10], alpha=0.01, u2pd="retry")
+    fit = pycupc.pc(load_example("cell_nuclei").iloc[:, :10], alpha=0.01, u2pd="retry")
     assert (fit.is_cpdag, fit.cycle()) == (True, None)
     assert fit.to_cpdag().sparse_graph == fit.sparse_graph
     assert fit.to_dag().edge_counts() == (len(fit.sparse_graph), 0, 0)
@@ -116,7 +116,7 @@ def test_of_a_cpdag_nothing_is_told():
 
 
 def test_a_skeleton_is_not_expected_to_be_a_cpdag():
-    skeleton = pycupc.skeleton(load_example(), alpha=0.01)
+    skeleton = pycupc.skeleton(load_example("cell_nuclei"), alpha=0.01)
     assert not skeleton.is_cpdag
     assert "CPDAG" not in skeleton.summary() + explorer_content.content(skeleton).note
 

@@ -13,8 +13,7 @@ from pycupc.data.column_checks import groups_of_copies
 from pycupc.data.table import Table
 from pycupc.engines.cpu.cpu_engine import CpuEngine
 from pycupc.independence.gaussian import correlation as module
-from pycupc.independence.gaussian.correlation import correlation
-from pycupc.independence.gaussian.correlations import Correlations
+from pycupc.independence.gaussian.correlation import Correlations, correlation
 from pycupc.independence.gaussian.test import GaussianTest
 
 

@@ -17,8 +17,8 @@ from scipy.stats import chi2
 import pycupc
 from pycupc.discrete import DiscreteSuffStat, binCItest, disCItest, gSquareBin, gSquareDis
 from pycupc.independence.discrete.contingency import prepare, single_tests
+from pycupc.results.edge_columns import sepset_columns
 from pycupc.results.serialisation import check_arrays
-from pycupc.results.tables import sepset_columns
 
 RECORDED = sorted((GOLDEN_FOLDER / "discrete").glob("*.npz"))
 

@@ -185,7 +185,12 @@ REFUSED = {
     "pairwise of both": (gaps(BOTH), {"missing": "pairwise"}, "takes numbers, and the table has .*missing='testwise'"),
     "pairwise categories": (gaps(TEXTS), {"missing": "pairwise"}, "takes numbers, and the table has categories"),
     "nearest": (TEXTS, {"nearest": True}, r"nearest=True goes with a test of correlations \(missing='pairwise'\)"),
-    "words": (BOTH, {"test": "gaussian"}, "data must be numeric, but these columns are not: w"),
+    "words": (BOTH, {"test": "gaussian"}, r"columns are not: w \(2 different texts, such as 'v'\)"),
+    "words of a typed table": (
+        MixedTable.of(BOTH),
+        {"test": "gaussian"},
+        r"columns are not: w \(2 categories, such as 'u'\); leave them out, or .* mixCItest",
+    ),
     "rows of a table": (
         NUMBERS,
         {"missing": "drop-rows"},

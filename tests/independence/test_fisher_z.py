@@ -10,7 +10,7 @@ import pycupc
 from pycupc.graph.removals import Removals
 from pycupc.graph.sparse import SparseGraph
 from pycupc.independence.gaussian import fisher_z, tolerances
-from pycupc.independence.gaussian.correlations import Correlations
+from pycupc.independence.gaussian.correlation import Correlations
 from pycupc.independence.gaussian.p_values import GaussianPValues
 
 

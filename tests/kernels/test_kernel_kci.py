@@ -1,14 +1,21 @@
 """The kernel-based test on a device: its kernel on the host, NumPy in the place of CuPy."""
 
+import ctypes
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
+from common import refused
 from gpu_on_host import HostDevice, Memory, build
 from kernel_cases import KINDS, by_size, keys_of, smooth
 
 import pycupc
 from pycupc import KCI
 from pycupc.engines.gpu import device_tuning, kernel_tests
+from pycupc.engines.gpu.device import Device
+from pycupc.engines.gpu.kernel_matrices import KernelMatrices
 from pycupc.engines.gpu.kernel_tests import DeviceKernelTest, KernelRounds, interval
+from pycupc.engines.protocol import EngineError
 from pycupc.independence.kernel.kci import KernelData, tail
 from pycupc.independence.kernel.test import KernelTest
 
@@ -25,10 +32,32 @@ class HostArrays:
     def asarray(values):
         return np.asarray(values).view(Memory)
 
+    @staticmethod
+    def empty(shape):
+        return np.full(shape, np.nan).view(Memory)
+
+    @staticmethod
+    def zeros(shape):
+        return np.zeros(shape).view(Memory)
+
+    @staticmethod
+    def empty_like(values):
+        return np.full_like(values, np.nan)
+
 
 @pytest.fixture(scope="module")
 def device(tmp_path_factory):
-    return HostDevice(build(tmp_path_factory.mktemp("kernels"), 64, {"kernel_test/factors": ("invert_blocks",)}))
+    files = {
+        "kernel_test/invert": ("invert_factors",),
+        "kernel_test/matrices": ("fill_kernels", "centre_kernels"),
+        "kernel_test/moments": ("moments",),
+    }
+    return HostDevice(build(tmp_path_factory.mktemp("kernels"), 64, files))
+
+
+def matrices_of(device, n):
+    columns = np.random.default_rng(n).normal(size=(2, n))
+    return KernelMatrices(device, HostArrays(), columns, np.zeros((2, 1, n)), 64)
 
 
 @pytest.fixture
@@ -38,15 +67,48 @@ def on_host(device, monkeypatch):
     return lambda test: DeviceKernelTest(test, device, HostArrays())
 
 
-@pytest.mark.parametrize("n", [5, 64, 65, 150])
-def test_inverse_factors(on_host, n):
+def gemm(handle, a_transposed, b_transposed, m, n, k, alpha, a, lda, by_a, b, ldb, by_b, beta, c, ldc, by_c, count):
+    """cuBLAS's product of matrices by columns, at addresses."""
+
+    def at(address, rows, columns, ld, number):
+        flat = np.ctypeslib.as_array((ctypes.c_double * (ld * columns)).from_address(address + 8 * number))
+        return flat.reshape(columns, ld).T[:rows]
+
+    alpha, beta = (ctypes.c_double.from_address(of).value for of in (alpha, beta))
+    for i in range(count):
+        A = at(a, k, m, lda, i * by_a).T if a_transposed else at(a, m, k, lda, i * by_a)
+        B = at(b, n, k, ldb, i * by_b).T if b_transposed else at(b, k, n, ldb, i * by_b)
+        C = at(c, m, n, ldc, i * by_c)
+        C[...] = alpha * A @ B + beta * C
+
+
+@pytest.mark.parametrize("a_transposed", [False, True])
+@pytest.mark.parametrize("b_transposed", [False, True])
+def test_products_are_asked_for_as_cublas_counts(device, monkeypatch, a_transposed, b_transposed):
+    cublas = SimpleNamespace(dgemmStridedBatched=gemm)
+    monkeypatch.setattr(device.cp.cuda, "cublas", cublas, raising=False)
+    monkeypatch.setattr(device.cp.cuda, "get_cublas_handle", lambda: 0, raising=False)
+    whole = np.random.default_rng(0).normal(size=(3, 4, 20, 20)).view(Memory)
+    for rows, columns, inner in ((3, 5, 7), (1, 4, 6), (6, 1, 2), (4, 4, 1)):
+        A = whole[0, :, 2 : 2 + inner, 1 : 1 + rows].swapaxes(1, 2) if a_transposed else whole[0, :, :rows, :inner]
+        B = whole[1, :, :columns, :inner].swapaxes(1, 2) if b_transposed else whole[1, :, 3 : 3 + inner, :columns]
+        out = whole[2].copy()[:, 4 : 4 + rows, 5 : 5 + columns]
+        expected = -2.0 * A @ B + 0.5 * out
+        Device.product(device, A, B, out, -2.0, 0.5)
+        np.testing.assert_allclose(out, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("n", [5, 64, 65, 150, 300, 600])
+def test_inverses(device, n):
     rng = np.random.default_rng(n)
-    test = on_host(KernelTest(KernelData.of(rng.normal(size=(n, 3))), 0.05, KCI()))
     G = rng.normal(size=(3, n, n))
     M = (G @ G.swapaxes(1, 2) + np.eye(n)).view(Memory)
-    X = test._inverse_factors(M.copy())
-    np.testing.assert_allclose(X.swapaxes(1, 2) @ X, np.linalg.inv(M), rtol=1e-8, atol=1e-9)
-    assert (np.triu(X, 1) == 0).all()
+    M[1] = 1e3 * np.outer(M[1, 0], M[1, 0]) / (M[1, 0] @ M[1, 0]) + 1e-3 * np.eye(n)
+    M[2] = -np.eye(n)
+    found = M.copy()
+    matrices_of(device, n).invert(found)
+    np.testing.assert_allclose(found[:2], np.linalg.inv(M[:2]), rtol=1e-8, atol=1e-7)
+    assert np.isnan(found[2]).any()
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -60,7 +122,8 @@ def test_bounds_hold_the_p_value_and_decisions_are_those_of_the_cpu(on_host, kin
             for _, x, y, S in by_size([key for key in keys if key[2]]):
                 p, high = test.p_of_tests(x, y, S), device.p_of_tests(x, y, S)
                 assert (device.decided(high) == test.decided(p)).all()
-                low, high = device._on_device(np.column_stack([np.minimum(x, y), np.maximum(x, y), S]))
+                V = np.column_stack([np.minimum(x, y), np.maximum(x, y), S])
+                low, high = device._on_device(device._of_size(S.shape[1]), V)
                 known = np.isfinite(low + high + p)
                 assert (low[known] <= p[known] + 1e-9).all()
                 assert (p[known] <= high[known] + 1e-9).all()
@@ -78,14 +141,16 @@ def test_intervals_hold_all_tails_of_a_box():
         assert (p <= high).all()
 
 
-def test_most_that_truncation_takes(on_host):
+def test_most_that_truncation_takes(device):
     rng = np.random.default_rng(2)
-    test = on_host(KernelTest(KernelData.of(rng.normal(size=(60, 3))), 0.05, KCI()))
+    matrices = matrices_of(device, 60)
     Q = np.linalg.qr(rng.normal(size=(60, 60)))[0]
     value = 10.0 ** -np.linspace(0, 9, 60)
-    A, tau = (Q * value) @ Q.T, 3e-5
+    matrices.x.matrices[0], matrices.x.size[0] = (Q * value) @ Q.T, np.linalg.norm(value)
+    tau = matrices.threshold(matrices.x, 0)
     lost = ((Q * np.where(value <= tau, value, 0)) @ Q.T).diagonal()
-    most = test._most_lost(A[None].view(Memory), np.array([tau]))[0]
+    matrices.sharpen(np.array([0, 0]))
+    most = matrices.x.lost[0]
     assert (most >= lost).all()
     assert most.sum() < 8 * lost.sum()
 
@@ -106,3 +171,19 @@ def test_runs_are_those_of_the_cpu(on_host, device, monkeypatch, room):
         np.testing.assert_allclose(gpu.pMax, cpu.pMax, atol=1e-9)
         cpu, gpu = pycupc.fci(X, KCI(), **how), pycupc.fci(X, KCI(), engine=KernelRounds(device), **how)
         assert np.array_equal(cpu.amat_pag(), gpu.amat_pag())
+
+
+def test_too_many_observations_are_refused_with_the_number_that_fits(device, monkeypatch):
+    monkeypatch.setattr(type(device), "free_memory", lambda self, enough=0: 10**6)
+    X = smooth(np.random.default_rng(0), 150)
+    fits = "KCI of 150 observations needs about .* GB .* up to 102 observations fit"
+    refused(fits, pycupc.pc, X, KCI(), engine=KernelRounds(device), error=EngineError)
+    assert pycupc.pc(X, KCI(), engine=KernelRounds(device), m_max=0).n_edgetests == [23]
+
+
+def test_the_memory_of_a_device_is_given_back(device, monkeypatch):
+    freed, pool = [], device.cp.get_default_memory_pool()
+    monkeypatch.setattr(pool, "free_bytes", lambda: 1 << 40)
+    monkeypatch.setattr(pool, "free_all_blocks", lambda: freed.append(True))
+    pycupc.pc(smooth(np.random.default_rng(0), 40), KCI(), engine=KernelRounds(device), m_max=0)
+    assert freed

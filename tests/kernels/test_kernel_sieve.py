@@ -28,7 +28,6 @@ from sieve_data import check_sieve, difficult, row_graph
 
 import pycupc
 from pycupc.algorithm import level_checkpoint as kept
-from pycupc.data.pairs import Pairs
 from pycupc.engines import select
 from pycupc.engines.cpu import tuning as cpu_tuning
 from pycupc.engines.cpu.cpu_engine import CpuEngine
@@ -48,6 +47,7 @@ from pycupc.engines.gpu.devices import DevicesEngine, on_devices
 from pycupc.engines.gpu.pruning import device_bounded_walk, device_branch_and_bound
 from pycupc.engines.gpu.sharing import Member
 from pycupc.engines.protocol import EngineError
+from pycupc.graph.pairs import Pairs
 from pycupc.independence.gaussian.correlation import correlation
 from pycupc.independence.gaussian.test import GaussianTest
 
@@ -69,7 +69,7 @@ FILES = GRAPH_FILES | {
     "rows/pruning/delta": ("find_delta",),
     "rows/pruning/decided": ("settle_shared", "count_left", "enter_ranks"),
     "rows/pruning/bounded_walk": ("sound_rows", "try_walk<1>", "walk_rows<1>", "settle_walked"),
-    "rows/pruning/branch_and_bound": ("search_pairs<2>",),
+    "rows/pruning/search_pairs": ("search_pairs<2>",),
 }
 
 

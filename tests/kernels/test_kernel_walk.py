@@ -20,9 +20,9 @@ from gpu_on_host import (
 from indefinite_problems import indefinite_problem
 
 import pycupc
-from pycupc.data.pairs import Pairs
 from pycupc.engines.gpu import device_graph, device_tuning, schur
 from pycupc.engines.protocol import EngineError
+from pycupc.graph.pairs import Pairs
 from pycupc.independence.gaussian.test import GaussianTest
 
 VARIANCE_ERROR = 1e-3  # kernels/schur/targets.cuh

@@ -322,6 +322,29 @@ def test_ctrl_c_is_an_r_interrupt_and_the_next_call_works(r_library: Path, times
     assert process.returncode == 1  # and Rscript, as one of R's own does
 
 
+COMPILES_AT_THE_END = """
+library(pycupc)
+invisible(cu_available())
+reticulate::py_run_string("
+import os, threading, time
+from pycupc.system import jit
+began = threading.Event()
+def work():
+    began.set()
+    time.sleep(0.5)
+    os.write(1, b'compiled')
+threading.Thread(target=jit._in_a_thread, args=(work,), daemon=True).start()
+began.wait()
+")
+"""
+
+
+def test_r_does_not_end_while_a_thread_compiles(r_library: Path) -> None:
+    """As after Ctrl-C in the first call: LLVM would find its data destroyed, and R crashed."""
+    done = run_r("-e", COMPILES_AT_THE_END, R_LIBS=libraries(r_library))
+    assert (done.returncode, done.stdout) == (0, "compiled")
+
+
 CTRL_C_WITH_THE_HANDLER = """
 invisible(reticulate::py_run_string("
 import os, signal

@@ -24,7 +24,7 @@ MANY = int(os.environ.get("PYCUPC_CORRUPTIONS", "6000"))
 def saved(tmp_path_factory):
     """Bytes of several result files, and what each holds: sparse and with all evidence, conservative, without edges."""
     folder = tmp_path_factory.mktemp("results")
-    data = pycupc.SuffStat.from_data(load_example())
+    data = pycupc.SuffStat.from_data(load_example("cell_nuclei"))
     fits = {
         "sparse": (pycupc.pc(data, alpha=0.01), False),
         "evidence": (pycupc.pc(data, alpha=0.01), True),

@@ -3,6 +3,7 @@
 import json
 import shutil
 from dataclasses import replace
+from importlib import import_module
 
 import numpy as np
 import pandas as pd
@@ -20,7 +21,7 @@ from pycupc.results.tests_after_levels import LaterTests
 
 @pytest.fixture(scope="module")
 def data():
-    return pycupc.SuffStat.from_data(load_example())
+    return pycupc.SuffStat.from_data(load_example("cell_nuclei"))
 
 
 @pytest.fixture(scope="module")
@@ -253,9 +254,9 @@ def test_run_writes_the_files_of_a_pag(here, monkeypatch, capsys, fit, removed, 
         given.update(options)
         return made_up(suff_stat, method=method)
 
-    monkeypatch.setattr(pycupc, method, algorithm, raising=False)
+    monkeypatch.setattr(import_module(f"pycupc.algorithm.{method}"), method, algorithm)
     more = ["--pdsep-max", "5"] if method == "fci" else []
-    assert run("run", "--example", "--plot", "none", "--method", method, *more) == cli.OK
+    assert run("run", "--example=cell_nuclei", "--plot", "none", "--method", method, *more) == cli.OK
     assert given.get("pdsep_max") == (5 if more else None)
     assert not given.keys() & {"u2pd", "solve_confl", "random_state"}
     folder = here / "example-pycupc"

@@ -286,7 +286,7 @@ def test_sets_of_too_many_pairs_are_refused(monkeypatch):
 
 
 def test_a_file_of_another_class_names_the_classes(tmp_path):
-    data = pycupc.data.load_example().iloc[:, :3]
+    data = pycupc.data.load_example("cell_nuclei").iloc[:, :3]
     pycupc.fci(data).save(tmp_path / "pag.npz")
     with pytest.raises(
         ValueError, match=r"format is 'pycupc-pag-1', .* read the file with `load` of the class \(PcAlgo, "

@@ -15,8 +15,8 @@ import pytest
 from record_golden import read_cells
 
 import pycupc
-from pycupc.data.pairs import Pairs
 from pycupc.engines.protocol import Engine
+from pycupc.graph.pairs import Pairs
 from pycupc.independence.base import IndependenceTest
 from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.independence.gaussian.test import GaussianTest

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pycupc.data.pairs import Pairs
 from pycupc.engines.cpu.cpu_engine import CpuEngine
 from pycupc.engines.protocol import Engine
+from pycupc.graph.pairs import Pairs
 from pycupc.independence.discrete.suffstat import DiscreteSuffStat
 from pycupc.independence.discrete.test import DiscreteTest
 

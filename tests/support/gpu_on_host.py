@@ -20,13 +20,13 @@ from common import ROOT, assert_same, take
 from near_copies import assert_same_evidence, near_copies
 
 import pycupc
-from pycupc.data.pairs import Pairs
 from pycupc.engines.cpu import CpuEngine
 from pycupc.engines.gpu import missing, schur
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.gpu_engine import GpuEngine
 from pycupc.engines.gpu.kernels import WITH_ROW_MATRICES
 from pycupc.engines.gpu.transfers import Scratch, Transfers
+from pycupc.graph.pairs import Pairs
 from pycupc.independence.gaussian.test import GaussianTest
 
 HERE = Path(__file__).resolve().parent
@@ -258,6 +258,11 @@ class HostDevice(Device):
     def wait(self) -> None:
         if self.tick is not None:
             self.tick()
+
+    def product(self, A, B, out, scale: float = 1.0, keep: float = 0.0) -> None:
+        assert not np.shares_memory(A, out) or keep == 0.0
+        made = scale * (np.asarray(A) @ np.asarray(B))
+        out[...] = made + keep * out if keep else made
 
     def stop_kernels(self) -> None:
         """None runs."""

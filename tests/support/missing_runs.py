@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 from discrete_runs import Problem
 
-from pycupc.data.pairs import Pairs
+from pycupc.graph.pairs import Pairs
 from pycupc.independence.gaussian.n_by_pair import LocalGaussianTest
 from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.independence.missing.data import IncompleteTable, MultipleImputation

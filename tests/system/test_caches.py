@@ -5,6 +5,7 @@ import gc
 import importlib.util
 import logging
 import os
+import re
 import shutil
 import signal
 import stat
@@ -20,8 +21,11 @@ import pytest
 from common import ROOT
 from users import such_a_user
 
-from pycupc.system import caches, jit
+from pycupc.system import caches, jit, limits
 
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
+#: A statement that imports Numba, or the LLVM that comes with it.
+IMPORTS_NUMBA = r"(?m)^\s*(?:import|from) (?:numba|llvmlite)\b"
 PROGRAM = """\
 import logging, sys, numpy as np, pycupc
 x = np.random.default_rng(0).standard_normal((200, 150))  # so much that functions are compiled for it
@@ -62,7 +66,7 @@ def test_read_only_package_and_no_home(read_only):
     (folder,) = Path(read_only["TMPDIR"]).glob("pycupc-cache-*")
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert list(folder.rglob("*.nbi"))
-    done = run("-m", "pycupc", "run", "--example", "--quiet", "--m-max", "0")
+    done = run("-m", "pycupc", "run", "--example=cell_nuclei", "--quiet", "--m-max", "0")
     assert (done.returncode, done.stderr) == (0, "")
     results = Path(read_only["TMPDIR"]) / "example-pycupc"
     assert (results / "graph.png").is_file()
@@ -203,6 +207,51 @@ def test_an_interrupt_does_not_wait_for_the_compiler():
     assert done.wait(600)
 
 
+def test_a_process_does_not_end_while_a_thread_compiles():
+    """LLVM would find its data destroyed in the middle of its work: it aborts, or ends the process with exit code 1."""
+    program = """
+import os, threading, time
+from pycupc.system import jit
+began = threading.Event()
+def work():
+    began.set()
+    time.sleep(0.5)
+    os.write(1, b"compiled")
+threading.Thread(target=jit._in_a_thread, args=(work,), daemon=True).start()
+began.wait()
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=ENVIRONMENT)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "compiled", "")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are those of POSIX")
+@pytest.mark.parametrize("module", ["numba.core", "numba.core.types", "numba.np", "numba.extending"])
+def test_an_interrupt_of_the_import_of_numba_leaves_it_whole(module):
+    program = f"""
+import os, signal, sys, threading, time
+import numpy as np, pycupc
+def press():
+    while {module!r} not in sys.modules:
+        time.sleep(0.0005)
+    os.kill(os.getpid(), signal.SIGINT)
+pressing = threading.Thread(target=press)
+pressing.start()
+data = np.random.default_rng(0).standard_normal((50, 4))
+try:
+    pycupc.pc(data)
+    pressing.join()
+except KeyboardInterrupt:
+    print("interrupted,", len(pycupc.pc(data).labels), "variables")
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=ENVIRONMENT)
+    assert (done.returncode, done.stdout) == (0, "interrupted, 4 variables\n"), done.stderr
+
+
+def test_numba_is_imported_in_one_place():
+    files = {path.name for path in (ROOT / "pycupc").rglob("*.py") if re.search(IMPORTS_NUMBA, path.read_text("utf-8"))}
+    assert files == {"numba_names.py"}
+
+
 def test_the_collector_rests_until_the_last_of_two_threads_has_compiled():
     one_began, other_began, one_ended, collecting = (*(threading.Event() for _ in range(3)), [])
 
@@ -232,7 +281,7 @@ def test_what_fails_while_compiling_fails_here():
 def test_a_line_tells_of_long_compiling_once(monkeypatch, caplog, level):
     caplog.set_level(level, "pycupc")
     monkeypatch.setattr(jit, "_seconds_compiling", 0.0)
-    monkeypatch.setattr(jit, "TICK", 0.01)
+    monkeypatch.setattr(limits, "TICK", 0.01)
     monkeypatch.setattr(jit, "WORTH_A_LINE", 0.02)
     for _ in range(2):
         jit._in_a_thread(lambda: time.sleep(0.5))

@@ -8,7 +8,7 @@ import pytest
 
 import pycupc
 from pycupc import cli
-from pycupc.data import EXAMPLE, load_example, read_data
+from pycupc.data import EXAMPLES, load_example, read_data
 
 SENTENCE = r"a DataFrame of results needs pandas: pip install 'pycupc\[pandas\]'"
 
@@ -22,14 +22,14 @@ def without_pandas(monkeypatch, here):
 def test_every_command_works_without_pandas(without_pandas):
     few = ["--resamples", "4", "--plot", "none"]
     commands = [
-        "run --example --out first --plot none",
-        "run --example --out second --plot none --missing pairwise",
+        "run --example=cell_nuclei --out first --plot none",
+        "run --example=cell_nuclei --out second --plot none --missing pairwise",
         "run --example=discrete --out third --plot none",
         "plot first",
         "compare first first",
-        "estimate --example",
-        ["stability", "--example", *few],
-        ["cstar", "--example", "--effect", "area_worst", "--cause", "area_mean", "radius_mean", *few],
+        "estimate --example=cell_nuclei",
+        ["stability", "--example=cell_nuclei", *few],
+        ["cstar", "--example=cell_nuclei", "--effect", "area_worst", "--cause", "area_mean", "radius_mean", *few],
         "doctor --no-engines --no-r",
     ]
     for command in commands:
@@ -38,10 +38,10 @@ def test_every_command_works_without_pandas(without_pandas):
 
 
 def test_tables_of_results_ask_for_pandas(without_pandas):
-    fit = pycupc.pc(EXAMPLE, alpha=0.01)
-    E = pycupc.effects(fit, EXAMPLE, causes=["area_worst"])
-    tables = [fit.edges, fit.amat, fit.matrix, E.top, E.to_pandas, load_example, lambda: load_example("discrete")]
-    for table in (*tables, lambda: read_data(EXAMPLE)):
+    fit = pycupc.pc(EXAMPLES["cell_nuclei"], alpha=0.01)
+    E = pycupc.effects(fit, EXAMPLES["cell_nuclei"], causes=["area_worst"])
+    tables = [fit.edges, fit.amat, fit.matrix, E.top, E.to_pandas, load_example, lambda: load_example("sprinkler")]
+    for table in (*tables, lambda: read_data(EXAMPLES["cell_nuclei"])):
         with pytest.raises(ImportError, match=SENTENCE):
             table()
     assert "radius_mean" in fit.summary() + repr(fit.why("radius_mean", "smoothness_mean"))

@@ -3,9 +3,9 @@
 cpu_engine.py                      the levels, whichever tests they run
 graph.py, neighbour_lists.py       the graph between levels, and compiled passes over its lists
 combinations.py                    subsets and their ranks
-gaussian.py, setwise_levels.py     the two kinds of tests: which code runs which level
+gaussian.py, setwise_levels.py     the two kinds of tests: which code runs which level, and its items
 level0.py, level1.py               the Gaussian tests of level 0, and of level 1
-plain_walk.py, set_walk.py         the higher levels without bounds: their items, and the compiled walk
+set_walk.py                        the compiled walk of the higher levels without bounds
 pruning/                           bounds that answer Gaussian tests
 answers.py, gaussian_questions.py  questions about single pairs; Gaussian tests given all subsets, in one walk
 setwise_walk.py, discrete_walk.py   tests without bounds: rounds of the next sets of the open pairs; G^2 tests in turns

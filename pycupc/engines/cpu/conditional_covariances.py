@@ -9,13 +9,13 @@ from __future__ import annotations
 from typing import Annotated, NamedTuple
 
 import numpy as np
-from numba import uint64
 
 from pycupc.engines.cpu.graph import Indices
 from pycupc.engines.cpu.walk_arrays import Cutoff, work_space
 from pycupc.engines.protocol import Floats
 from pycupc.independence.gaussian.test import GaussianTest
 from pycupc.system.jit import jit_fma, jit_inlined
+from pycupc.system.numba_names import uint64
 
 
 class Sizes(NamedTuple):

@@ -8,7 +8,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from pycupc.data.table import Table
 from pycupc.engines.cpu.level0_sieve import Sieve
 from pycupc.engines.cpu.tuning import SAMPLED, SIEVE_TILE, SIEVED_BYTES
 from pycupc.engines.protocol import Engine, Sampled
@@ -32,9 +31,7 @@ def sample(columns: Columns, test: GaussianTest, make_engine: Callable[[], Engin
     seconds = (time.perf_counter() - begin) / share / 2  # each pair has two ends
     few = chosen[np.isfinite(columns.squares[chosen])][:SAMPLED]
     part = np.union1d(few, y[np.isin(x, few)])
-    later = later_seconds(
-        SuffStat.from_table(Table.of_values(columns.centred[part].T, None)), test.alpha, make_engine()
-    )
+    later = later_seconds(SuffStat.from_rows(columns.centred[part].T), test.alpha, make_engine())
     memory = _own_memory() + int(4 * n * p) + int(len(x) / share / 2 * SIEVED_BYTES)
     degrees = np.bincount(np.searchsorted(np.sort(chosen), x), minlength=len(chosen))
     return Sampled(degrees, seconds + later * p / len(part), memory)

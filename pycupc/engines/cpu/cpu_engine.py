@@ -23,7 +23,6 @@ from pycupc.engines.cpu.pruning.plan import PruningMode
 from pycupc.engines.cpu.setwise_levels import SetwiseTests
 from pycupc.engines.cpu.tuning import COLUMN_BYTES, ENTRY_TESTS, HUB, SAMPLED_FROM, SIEVE_FROM
 from pycupc.engines.cpu.walk_arrays import Cutoff
-from pycupc.engines.initial_graph import FirstGraph
 from pycupc.engines.protocol import (
     KEPT_BYTES,
     TESTED_BYTES,
@@ -31,14 +30,15 @@ from pycupc.engines.protocol import (
     CountHook,
     Counts,
     Elsewhere,
-    Engine,
     EngineError,
     Finished,
     LevelResult,
+    LocalEngine,
     Questions,
     Sampled,
     State,
 )
+from pycupc.graph.pairs import FirstGraph
 from pycupc.graph.tiers import NearLists
 from pycupc.independence.base import IndependenceTest
 from pycupc.independence.gaussian.centred_columns import Columns
@@ -55,7 +55,7 @@ ReadingOption = Literal["dense", "rows"]
 LEVELS_COMPILED = 2
 
 
-class CpuEngine(Engine):
+class CpuEngine(LocalEngine):
     """Gaussian tests, by Schur complements, and tests that are made set by set, on the CPU.
 
     Parameters

@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Generator, Iterator
-from functools import partial
+from collections.abc import Generator, Iterable, Iterator
+from functools import cached_property, partial
 from typing import Literal
 
 import numpy as np
@@ -15,14 +15,17 @@ import numpy as np
 from pycupc.engines import subsets
 from pycupc.engines.cpu import level0, level0_sieve, level1, threads
 from pycupc.engines.cpu.graph import ANSWERED, Findings, Graph, Indices, Separated, Targets
-from pycupc.engines.cpu.plain_walk import PlainWalk
 from pycupc.engines.cpu.pruning.delta import Proofs
 from pycupc.engines.cpu.pruning.largest_p_values import PrunedTests, SmallestZ
 from pycupc.engines.cpu.pruning.plan import Pruning, PruningMode, Way
 from pycupc.engines.cpu.pruning.pruned_sides import load, pruned_side
+from pycupc.engines.cpu.row_items import Merged, RowWork, cuts, items_of, number_of_items, whole_rows
+from pycupc.engines.cpu.set_walk import walk_items
 from pycupc.engines.cpu.submatrices import ColumnSource, CorrelationSource, MatrixSource, canonical_of
 from pycupc.engines.cpu.threads import DOUBTFUL, State, Task, Work
 from pycupc.engines.cpu.tuning import (
+    BLOCK,
+    GATHER_SHARE,
     HUB,
     INLINE_TESTS,
     MOST_ITEMS,
@@ -32,16 +35,33 @@ from pycupc.engines.cpu.tuning import (
     TEST_SECONDS,
     TESTS_PER_SECOND,
 )
-from pycupc.engines.cpu.walk_arrays import Cutoff, Side
+from pycupc.engines.cpu.walk_arrays import (
+    END,
+    FIRST,
+    NO_MIRROR,
+    PIECES,
+    ROW,
+    WORK,
+    Cutoff,
+    Matrices,
+    Outcomes,
+    Part,
+    Side,
+    WalkWork,
+    work_space,
+)
 from pycupc.engines.protocol import Division, Floats, Ints, Mask, Pairs
 from pycupc.graph.lists import starts
 from pycupc.independence.gaussian import fisher_z
 from pycupc.independence.gaussian.centred_columns import Columns
-from pycupc.independence.gaussian.correlations import Correlations
+from pycupc.independence.gaussian.correlation import Correlations
+from pycupc.independence.gaussian.partial_correlation import canonical_space
 from pycupc.system.machine import free_memory
 
 #: See `GaussianTests`.
 Reading = Literal["dense", "rows", "sieve"]
+#: The arrays of a thread; without outcomes, these are the findings themselves.
+Space = tuple[Outcomes | None, Matrices, WalkWork]
 
 
 class GaussianTests:
@@ -63,7 +83,8 @@ class GaussianTests:
         self._source: CorrelationSource = (
             MatrixSource(correlations.dense()) if dense else ColumnSource(correlations.columns())
         )
-        self._pruning = Pruning(self._source, pruning, n_threads)
+        self._mode: PruningMode = pruning
+        self._at_once: tuple[Graph, int, tuple[Indices, Indices]] | None = None  # see `_rows_at_once`
         self._made = self._bounds = 0  # numbers of tests that pruned sides of the level made, and of bounds
         self._pruned_levels: list[PrunedTests] = []
         self._proofs: tuple[Graph, Proofs] | None = None  # of the graph of the level that is running
@@ -87,7 +108,11 @@ class GaussianTests:
         entries = float(((graph.degrees + 1.0) ** 2).sum())
         if self._reading == "sieve" and entries > ROWS_SHARE * source.p**2 and 8 * source.p**2 < free_memory():
             self._source = MatrixSource(self._correlations.dense())
-            self._pruning = Pruning(self._source, self._pruning.mode, self._n_threads)
+
+    @cached_property
+    def _pruning(self) -> Pruning:
+        """The pruning of rows, which a level of at least 2 asks, unless it is small."""
+        return Pruning(self._source, self._mode, self._n_threads)
 
     def _proofs_of(self, graph: Graph) -> Proofs:
         """The proofs about the rows of a graph, which both sides of a level share."""
@@ -108,25 +133,38 @@ class GaussianTests:
 
     def load_pruning(self, graph: Graph, level: int) -> None:
         """Load the code that will prune a level, or compile it."""
+        if level < 2 or self._rows_at_once(graph, level) is not None:
+            return
         for way in self._pruning.ways(graph, level):
             targets = graph.targets(level, False, graph.no_findings(), self._n_threads)
             if self._pruning.choose(graph, targets, level, way).any():
                 load(way)
+
+    def _rows_at_once(self, graph: Graph, level: int) -> tuple[Indices, Indices] | None:
+        """The rows with tests of a level, if it is small, and their numbers of prefixes; else None."""
+        if self._at_once is not None and self._at_once[0] is graph and self._at_once[1] == level:
+            return self._at_once[2]
+        wide = subsets.is_wide(graph.widest, level)
+        if wide or self._mode == "always" or not isinstance(self._source, MatrixSource):
+            return None
+        rows, table = np.flatnonzero(graph.degrees > level), subsets.binomial_table(graph.widest, level)
+        d = graph.degrees[rows]
+        prefixes, tests = table[d - 1, level - 1], d * table[d - 1, level].astype(np.float64)
+        seconds = PREFIX_SECONDS * prefixes.sum(dtype=np.float64) + TEST_SECONDS * tests.sum()
+        if TESTS_PER_SECOND * seconds >= INLINE_TESTS:
+            return None
+        self._at_once = graph, level, (rows, prefixes)
+        return rows, prefixes
 
     def at_once(self, graph: Graph, level: int, cutoff: float, findings: Findings) -> int | None:
         """Make the tests of a level >= 1 if it is small; returns how many are doubtful, None if they are not made.
 
         Both sides together: rows ascend, so that side A of a pair comes before its side B.
         """
-        source, widest, wide = self._source, graph.widest, subsets.is_wide(graph.widest, level)
-        if wide or self._pruning.mode == "always" or not isinstance(source, MatrixSource):
+        found, source = self._rows_at_once(graph, level), self._source
+        if found is None or not isinstance(source, MatrixSource):
             return None
-        rows, table = np.flatnonzero(graph.degrees > level), subsets.binomial_table(widest, level)
-        d = graph.degrees[rows]
-        prefixes, tests = table[d - 1, level - 1], d * table[d - 1, level].astype(np.float64)
-        seconds = PREFIX_SECONDS * prefixes.sum(dtype=np.float64) + TEST_SECONDS * tests.sum()
-        if TESTS_PER_SECOND * seconds >= INLINE_TESTS:
-            return None
+        rows, prefixes = found
         targets, certain, mirror = Targets(~graph.fixed, graph.degrees), Cutoff.around(cutoff), graph.lists.mirror
         state = threads.new_state()[0]
         if level == 1:
@@ -141,20 +179,20 @@ class GaussianTests:
         self, graph: Graph, targets: Targets, level: int, cutoff: float, findings: Findings
     ) -> Iterator[tuple[Work, int]]:
         """The tests of one side of a level >= 1: rounds of work, one after the other, and how many tests it has."""
-        self._pruning.refuse(graph, targets, level)
         certain = Cutoff.around(cutoff)
+        if level == 1:  # a test costs no more than a bound, and the sets of a row are few
+            tests = subsets.level_tests(graph.degrees, targets.per_row, level)
+            yield self._level1(graph, targets, certain, findings), tests
+            return
+        self._pruning.refuse(graph, targets, level)
         for way in self._pruning.ways(graph, level):
             rows = self._pruning.choose(graph, targets, level, way)
             if rows.any():
                 chosen = targets.chosen & np.repeat(rows, graph.degrees)
                 left = yield from self._pruned(graph, chosen, level, way, certain, findings)
                 targets = graph.targets_at(targets.chosen & ~chosen | left)
-        if level > 1:
-            side = Side.of(graph, targets, level, certain)
-            yield PlainWalk.of_side(self._source, graph, targets, side, findings)
-        else:
-            tests = subsets.level_tests(graph.degrees, targets.per_row, level)
-            yield self._level1(graph, targets, certain, findings), tests
+        side = Side.of(graph, targets, level, certain)
+        yield PlainWalk.of_side(self._source, graph, targets, side, findings)
 
     def _pruned(
         self, graph: Graph, chosen: Mask, level: int, way: Way, cutoff: Cutoff, findings: Findings
@@ -245,6 +283,54 @@ class GaussianTests:
         for x in np.flatnonzero(wide & (targets.per_row > 0)).tolist():
             for entries in source.parts_of_hub(graph, x):
                 yield partial(level1.run_part_of_hub, source, graph, entries, targets, cutoff, findings, lock)
+
+
+class PlainWalk(RowWork):
+    """The tests of a level >= 2 without bounds: items for the walk over rows, whose parts are the prefixes of a row."""
+
+    def __init__(
+        self, parts: Iterable[Part], side: Side, findings: Findings, unfinished: Indices, mirror: Indices = NO_MIRROR
+    ) -> None:
+        super().__init__(parts)
+        self._side, self._mirror = side, mirror
+        self._merged = Merged(*findings[:3], findings.done, np.zeros(len(side.chosen), dtype=np.bool_), unfinished)
+        self._of_findings = Outcomes(*findings[:3]) if len(mirror) else None
+
+    @classmethod
+    def of_side(
+        cls, source: CorrelationSource, graph: Graph, targets: Targets, side: Side, findings: Findings
+    ) -> tuple[PlainWalk, int]:
+        """The tests of one side, and their number, as they take time."""
+        binomials, d, level = side.binomials, graph.degrees, side.level
+        prefixes, sets = binomials[d - 1, level - 1], binomials[d - 1, level].astype(np.float64)
+        seconds = PREFIX_SECONDS * prefixes * (targets.per_row > 0) + TEST_SECONDS * targets.per_row * sets
+        least = np.maximum(TASK_TESTS, GATHER_SHARE * d * d)
+        items, piece = items_of(graph, TESTS_PER_SECOND * seconds, least, prefixes)
+        ends = prefixes[items[:, ROW]], items[:, PIECES]
+        items[:, FIRST], items[:, END] = cuts(*ends, piece), cuts(*ends, piece + 1)
+        walk = cls(source.parts(graph, items), side, findings, number_of_items(items, source.p))
+        return walk, int(items[:, WORK].sum(dtype=np.float64))
+
+    @classmethod
+    def of_both_sides(
+        cls, source: MatrixSource, graph: Graph, side: Side, rows: Indices, prefixes: Indices, findings: Findings,
+        mirror: Indices,
+    ) -> PlainWalk:  # fmt: skip
+        """The tests of these rows, ascending and with these numbers of prefixes, for one thread."""
+        items = whole_rows(graph, rows)
+        items[:, END] = prefixes
+        part = Part(source.C, graph.neighbours, items, np.zeros(1, dtype=np.int64), graph.widest)
+        return cls([part], side, findings, part.following, mirror)
+
+    def _make_space(self, d: int) -> Space:
+        level = self._side.level
+        lengths = {"t": level - 1, "d": d, "width": d + BLOCK}
+        work = work_space(WalkWork, level=level, elimination=canonical_space(level), **lengths)
+        return self._of_findings or Outcomes.of(d), work_space(Matrices, **lengths), work
+
+    def _walk(self, part: Part, space: Space, state: State) -> None:
+        side = self._side._replace(C=part.C, neighbours=part.neighbours)
+        walk_items(side, part.items, part.following, self._mirror, self._merged, *space, state)
 
 
 def _row_blocks(tests: Indices, least: int, alone: Indices) -> Indices:

@@ -6,7 +6,6 @@ import math
 from typing import Annotated, NamedTuple
 
 import numpy as np
-from numba import uint64
 
 from pycupc.engines.cpu import threads
 from pycupc.engines.cpu.combinations import put_in_order
@@ -26,6 +25,7 @@ from pycupc.independence.gaussian.partial_correlation import canonical_space, gi
 from pycupc.independence.gaussian.test import GaussianTest
 from pycupc.independence.gaussian.tolerances import PIVOT_FLOOR, R_MAX
 from pycupc.system.jit import compiled, frozen, jit_fma, jit_inlined, jit_part
+from pycupc.system.numba_names import uint64
 
 #: Up to this number of candidates, all sets with four members or more are tested in one descent instead of one descent
 #: per size; tests given sets larger than a separating set are then made in vain. Measured.
@@ -106,7 +106,7 @@ def walk_entries(test: GaussianTest, lists: NearLists, entries: Indices, level: 
     x, y = (ends[entries].astype(np.int64) for ends in (lists.owner, lists.neighbour))
     offsets, size, skipped = starts(number), np.full(m, level), np.zeros(0, dtype=np.bool_)
     asked = Asked(x, y, offsets, np.empty(offsets[-1], np.int64), skipped, size, size, np.full(m, 2**62))
-    _list(asked, tiers.limit(x, y), lists.start, lists.neighbour, tiers.tier)
+    _list(asked, tiers.limit(x, y), lists.start, lists.neighbour, tiers.first)
     r, z, separated = np.full(m, math.nan), np.full(m, math.inf), np.zeros(len(lists.edge), dtype=np.bool_)
     made = work_space(Made, m=m, c=len(asked.candidates), k=level + 1, r=r, z=z)
     limits, state = Sizes.of(test, range(level + 1)), threads.new_state()[0]
@@ -145,9 +145,8 @@ class _PairWalk(RowWork):
         return space_for_sets(min(self._deepest, d), d), work
 
     def _walk(self, part: Part, space: tuple[ConditionalCovariances, SubsetWork], state: threads.State) -> None:
-        shared = self._limits, self._made
-        how = self._only_first, self._largest_p
-        _walk_pairs(part.C, self._asked, part.items, part.following, *shared, *space, *how, state)
+        given, how = (self._limits, self._made), (self._only_first, self._largest_p)
+        _walk_pairs(part.C, self._asked, part.items, part.following, *given, *space, *how, state)
 
 
 def _loads(first: Indices, last: Indices, d: Indices) -> tuple[Floats, Indices]:

@@ -7,7 +7,6 @@ import threading
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import uint64
 
 from pycupc.engines.cpu.graph import TESTED, Findings, Graph, Indices, Targets
 from pycupc.engines.cpu.row_items import count_tests, take_item
@@ -19,6 +18,7 @@ from pycupc.engines.protocol import Floats, Ints
 from pycupc.independence.gaussian.partial_correlation import given_one
 from pycupc.independence.gaussian.tolerances import PIVOT_FLOOR
 from pycupc.system.jit import compiled, jit_inlined, jit_part
+from pycupc.system.numba_names import uint64
 
 
 class Tile(NamedTuple):

@@ -20,8 +20,6 @@ from __future__ import annotations
 
 import math
 
-from numba import uint64
-
 from pycupc.engines.cpu.combinations import next_subset, rank_without, unrank
 from pycupc.engines.cpu.graph import TESTED
 from pycupc.engines.cpu.row_items import count_tests, merge, start_row, take_item
@@ -31,6 +29,7 @@ from pycupc.engines.cpu.walk_arrays import AT, DEGREE, END, FIRST, LARGE, NEAR_O
 from pycupc.independence.gaussian.partial_correlation import given_several
 from pycupc.independence.gaussian.tolerances import PIVOT_FLOOR
 from pycupc.system.jit import compiled, jit_fma, jit_inlined, jit_part
+from pycupc.system.numba_names import uint64
 
 
 @jit_inlined

@@ -157,7 +157,7 @@ class SetwiseWalk:
         first, growth = (FIRST_ROUND, GROWTH) if cost < COSTLY else CAUTIOUS
         most = ROUND_SETS if cost < COSTLY else max(1, test.together, int(ROUND_WORK / cost))
         if test.at_once:  # one thread has all pairs open: each call takes as many tests as there are
-            self._open, least = m, 1
+            self._open, least = m, max(1, test.together // 2)
         else:
             order = np.argsort(-pairs.number, kind="stable")
             pairs, self._open = pairs.taken(order), max(1, min(m // (SHARES * n_threads), OPEN_PAIRS))

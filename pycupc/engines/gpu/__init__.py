@@ -14,7 +14,8 @@ cupc.py                     the tests of a level by cuPC-E and cuPC-S
 device_setwise.py           tests without bounds, set by set, and their graph between levels
 device_discrete.py          the tests of discrete data
 missing.py                  tests of imputed data, by test-wise deletion, and with an n for each pair
-kernel_tests.py             the kernel-based test, in batches of whole kernels
+kernel_tests.py             the kernel-based test: intervals that hold p-values
+kernel_matrices.py          its matrices, made in batches and kept
 on_cpu.py                   questions, which the CPU answers
 device_answers.py           before that, a search for separating sets where a pair has many sets
 device_largest_p_values.py  the smallest |z| of all tests of each edge, after a run with pruning

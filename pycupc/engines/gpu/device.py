@@ -74,6 +74,19 @@ class Device:
         rows = isinstance(args[0], Graph) and args[0].in_rows
         self.kernels.get(file, name, rows)(grid, block, args, stream=self.stream.ptr, shared=shared)
 
+    def product(self, A: Any, B: Any, out: Any, scale: float = 1.0, keep: float = 0.0) -> None:
+        """Write scale A B + keep `out` to `out`, for m matrices float64 each (m, rows, columns), on the current stream.
+
+        A and B may be transposed, and all may be parts of larger matrices: nothing is copied, unlike by CuPy's ``@``.
+        """
+        cublas, coefficients = self.cp.cuda.cublas, np.array([scale, keep])
+        (m, rows, columns), at = out.shape, coefficients.ctypes.data
+        (b_transposed, b), (a_transposed, a), (_, c) = map(_layout, (B, A, out))  # cuBLAS counts by columns
+        cublas.dgemmStridedBatched(
+            self.cp.cuda.get_cublas_handle(), b_transposed, a_transposed, columns, rows, A.shape[2],
+            at, *b, *a, at + 8, *c, m,
+        )  # fmt: skip
+
     def blocks(self, work: int) -> int:
         """The number of blocks of 256 threads for `work` elements, for a kernel that takes any number of blocks."""
         return max(1, min(8 * self.processors, -(-work // 256)))
@@ -144,6 +157,13 @@ class Device:
                 table = np.concatenate([table[: comb(top, j)] | np.uint32(top << 8 * j) for top in range(n)])
             self._tables[size] = self.transfers.copied(table)
         return self._tables[size]
+
+
+def _layout(matrices: Any) -> tuple[int, tuple[int, int, int]]:
+    """Whether matrices (m, rows, columns) are transposed; their address, and the numbers between rows and matrices."""
+    each, by_row, by_column = (step // 8 for step in matrices.strides)
+    transposed = by_column != 1
+    return int(transposed), (matrices.data.ptr, by_column if transposed else by_row, each)
 
 
 @contextlib.contextmanager

@@ -7,7 +7,6 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.data.table import Table
 from pycupc.engines.gpu import device_sieve, device_tuning
 from pycupc.engines.protocol import Engine, Sampled
 from pycupc.independence.gaussian.suffstat import SuffStat
@@ -35,7 +34,7 @@ def sampled(graph: device_sieve.RowGraph, test: GaussianTest, engine: Engine) ->
     of_all = (times[1] - times[0]) / (1 - (first / p) ** 2)
     degrees = np.bincount(np.concatenate([x, y]), minlength=p)[first:]
     part = np.unique(np.concatenate([np.arange(first, p), x, y]))
-    later = later_seconds(SuffStat.from_table(Table.of_values(X[:, part], None)), test.alpha, engine)
+    later = later_seconds(SuffStat.from_rows(X[:, part]), test.alpha, engine)
     return Sampled(degrees, times[0] + of_all + later * p / len(part), _peak(degrees, X))
 
 

@@ -16,9 +16,9 @@ from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.levels import LevelTests, Outlook, canonical_doubles, level_of
 from pycupc.engines.gpu.sharing import Member
 from pycupc.engines.gpu.structures import Classes, Counters, Graph, Level, Records, RowCounts, f64, i32, i64, ptr
-from pycupc.engines.initial_graph import FirstGraph
 from pycupc.engines.protocol import EngineError, Finished, Floats, Ints, LevelResult, Pairs
 from pycupc.engines.subsets import TOO_MANY
+from pycupc.graph.pairs import FirstGraph
 from pycupc.system.localised_message import Argument, Message, Setting, Variable
 
 #: Threads per block of settle.

@@ -144,9 +144,7 @@ MOST_LOCKED = 2 << 30
 
 # -- the kernel-based test --------------------------------------------------------------------------------------------
 
-#: Bytes of the matrices of the tests that are made together, at most, and of sets that are kept.
+#: Bytes of the matrices of a run, at most: they are kept for later rounds.
 KERNEL_BYTES = 24 << 30
-#: Columns of a block of a Cholesky factor, as WIDTH in kernels/kernel_test/factors.cu.
-CHOLESKY_BLOCK = 64
-#: Tests of a round, about: each round costs some milliseconds.
-KERNEL_TESTS = 400
+#: Sets, and ends of tests, that are kept at most; matrices that are made together, at most.
+KERNEL_ENDS, KERNELS_AT_ONCE = 2048, 128

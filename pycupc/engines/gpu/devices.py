@@ -20,7 +20,9 @@ from pycupc.engines.protocol import (
     EngineError,
     Finished,
     Floats,
+    How,
     LevelResult,
+    LocalEngine,
     Questions,
     State,
 )
@@ -29,7 +31,7 @@ from pycupc.independence.base import IndependenceTest
 _T = TypeVar("_T")
 
 
-class DevicesEngine(Engine):
+class DevicesEngine(LocalEngine):
     """Levels on several CUDA devices, a thread for each; the answer is the same as on one device.
 
     Each device holds the graph and the correlations. Level 0 without a matrix of all correlations is shared by squares
@@ -64,12 +66,11 @@ class DevicesEngine(Engine):
             engine.close()
 
     def _begin(self, names: Sequence[str]) -> None:
-        test, gaps, fixed, m_max = self._test, self._gaps, self._fixed, self._m_max
-
         def take(engine: GpuEngine) -> None:
-            progress = self._progress if engine is self._engines[0] else None
-            division = self._division
-            engine.take(test, names, gaps=gaps, fixed=fixed, m_max=m_max, progress=progress, division=division)
+            how: How = {"gaps": self._gaps, "fixed": self._fixed, "m_max": self._m_max, "division": self._division}
+            if engine is self._engines[0]:
+                how["progress"] = self._progress
+            engine.take(self._test, names, **how)
 
         self._everywhere(take)
 

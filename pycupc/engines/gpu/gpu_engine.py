@@ -11,17 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.engines.gpu import device_correlation as of_data
-from pycupc.engines.gpu import (
-    device_cost_from_sample,
-    device_largest_p_values,
-    device_sieve,
-    device_tuning,
-    schur,
-    sharing,
-)
+from pycupc.engines.gpu import device_sieve, device_tuning, schur, sharing
 from pycupc.engines.gpu.cupc import CupcTests, Geometry
 from pycupc.engines.gpu.device import open_device, session
+from pycupc.engines.gpu.device_cost_from_sample import sampled
 from pycupc.engines.gpu.device_graph import DeviceGraph, Running
+from pycupc.engines.gpu.device_largest_p_values import SmallestZ
 from pycupc.engines.gpu.families import BY_ROUNDS, SET_BY_SET
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.on_cpu import AnsweringOnCpu
@@ -321,10 +316,7 @@ class GpuEngine(AnsweringOnCpu):
             return State(*edges)
         cutoffs = {level: test.cutoff(level) for level in graph.pruned}
         removed = [(level.level, level.x.copy(), level.y.copy()) for level in graph.results]
-        return State(
-            *edges,
-            device_largest_p_values.SmallestZ(self.device.index, test.data, cutoffs, removed, *edges, self._in_rows()),
-        )
+        return State(*edges, SmallestZ(self.device.index, test.data, cutoffs, removed, *edges, self._in_rows()))
 
     def sample(self) -> Sampled | None:
         test, graph = self._of_correlations, self._started()
@@ -333,7 +325,7 @@ class GpuEngine(AnsweringOnCpu):
             return None
         self._compile(0)
         with self._session():
-            return device_cost_from_sample.sampled(graph, test, self)
+            return sampled(graph, test, self)
 
     def resume(self, levels: Sequence[Finished]) -> None:
         """See `Engine.resume`. Level 0 gives the correlations again."""

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.data.categories import MOST_LEVELS
 from pycupc.engines.gpu import device_tuning
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.device_setwise import DeviceSetwiseTests, Shape
@@ -18,6 +17,7 @@ from pycupc.engines.gpu.structures import Graph, Level, Observed, Records, WarpS
 from pycupc.engines.protocol import Floats, Mask
 from pycupc.independence.gaussian.measures import RULES
 from pycupc.independence.gaussian.n_by_pair import LocalGaussianTest
+from pycupc.independence.missing.data import GAP
 from pycupc.independence.missing.test import ImputedTest, TestwiseTest
 
 #: The tests that have kernels here.
@@ -105,7 +105,7 @@ def _testwise(test: TestwiseTest) -> Data:
     values, numbers = test.data.values.T, {"rows": len(test.data.values)}
     if test.data.categories:
         numbers |= {"adapt": int(test.data.adaptDF), "quirks": int(test.quirks)}
-        codes = np.where(values < 0, MOST_LEVELS, values).astype(np.uint8)
+        codes = np.where(values < 0, GAP, values).astype(np.uint8)
         return TESTWISE_CODES, {"code": codes, "levels": values.max(axis=1).astype(np.int32) + 1}, numbers
     there = np.packbits(~np.isnan(values), axis=1, bitorder="little")
     there = np.pad(there, ((0, 0), (0, -there.shape[1] % 4)))

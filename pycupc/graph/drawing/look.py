@@ -49,7 +49,7 @@ class Look:
     figsize: tuple[float, float] | None = None
     groups: tuple[str, ...] = ()  # their names
     group: Numbers | None = None  # int64 (p,): the group of each variable, -1 without one
-    tier: Numbers | None = None  # int64 (p,): the tier of each variable, the earliest 0
+    tier: Numbers | None = None  # int64 (p,): the tier of each variable, the earliest 0, -1 without
     on_path: NDArray[np.bool_] | None = None  # bool (m,): the edges of the highlighted paths
     strength: Floats | None = None  # float64 (m,)
     centres: tuple[int, ...] = ()  # variables that are highlighted
@@ -141,7 +141,7 @@ def _groups(groups: Any, labels: Sequence[str]) -> tuple[tuple[str, ...], Number
 
 def _tiers(tiers: Any, labels: Sequence[str]) -> Numbers | None:
     """The tier of each variable, from `tiers` as `pycupc.pc` takes them."""
-    known = as_knowledge(tiers)
+    known = None if tiers is None else as_knowledge(tiers)
     return None if known is None else known.of(labels).tier
 
 

@@ -2,8 +2,8 @@
 
 family.py               the test with its data
 suffstat.py             correlation matrix or data, and the number of observations, checked
-correlations.py         the correlations as an object: all of them, rows, blocks or pairs
-correlation.py          the definition of the correlations of data; blocked_products.py, its compiled half
+correlation.py          the correlations: their definition for data, and an object that has them all, or computes some;
+                        blocked_products.py, its compiled half
 fisher_z.py             partial correlation -> z -> p-value, and the significance level as a cutoff on |r|;
                         compiled_p_values.py, its compiled half
 p_values.py             the p-values of a result

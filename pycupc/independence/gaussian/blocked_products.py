@@ -6,11 +6,10 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import types, uint64
-from numba.extending import intrinsic
 
 from pycupc.independence.base import Floats
 from pycupc.system.jit import compiled, jit_part
+from pycupc.system.numba_names import intrinsic, types, uint64
 
 #: Most columns per block of the table; a tile of the matrix has the pairs of two blocks.
 WIDTH = 128

@@ -6,13 +6,13 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numba import uint64
 from numpy.typing import NDArray
 
 from pycupc.independence.base import Floats, Indices
 from pycupc.independence.gaussian.blocked_products import BLOCK, GROUP, WIDTH, Blocks, fma, two_sum
 from pycupc.system.jit import compiled, frozen, jit_inlined
 from pycupc.system.machine import run_in_threads
+from pycupc.system.numba_names import uint64
 
 #: Pairs that a thread computes in one call.
 PAIRS = 1 << 14

@@ -9,12 +9,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import types
-from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from pycupc.independence.base import Indices
 from pycupc.system.jit import compiled, jit_inlined
+from pycupc.system.numba_names import intrinsic, types
 
 
 def _popcount_code(_: Any, bits: Any) -> Any:

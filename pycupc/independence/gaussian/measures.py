@@ -15,8 +15,7 @@ from pycupc.data.names import listed
 from pycupc.data.table import Table
 from pycupc.independence.base import CorrelationEngine, Floats
 from pycupc.independence.gaussian import ranks
-from pycupc.independence.gaussian.correlation import correlation, scaled
-from pycupc.independence.gaussian.correlations import Correlations
+from pycupc.independence.gaussian.correlation import Correlations, correlation, scaled
 from pycupc.independence.gaussian.latent import Levels, kinds_of, latent_correlation, levels_of
 from pycupc.system.localised_message import Argument, Cell, Message, Value, Words
 from pycupc.system.logging import logger

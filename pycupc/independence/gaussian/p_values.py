@@ -14,7 +14,7 @@ from pycupc.graph.removals import WITH_DATA
 from pycupc.graph.sparse import SparseGraph
 from pycupc.independence.base import UnfinishedZ
 from pycupc.independence.gaussian import fisher_z
-from pycupc.independence.gaussian.correlations import Correlations
+from pycupc.independence.gaussian.correlation import Correlations
 from pycupc.independence.p_values import ComputedPValues, Floats
 from pycupc.system.machine import available_cores, run_in_threads
 

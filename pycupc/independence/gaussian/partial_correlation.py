@@ -24,7 +24,6 @@ from functools import cache
 from typing import Protocol
 
 import numpy as np
-from numba import carray, types  # type: ignore[attr-defined]
 from numpy.typing import NDArray
 
 from pycupc.independence.base import Floats, Indices
@@ -32,6 +31,7 @@ from pycupc.independence.gaussian.compiled_p_values import p_value
 from pycupc.independence.gaussian.double_double import exact_correlation
 from pycupc.independence.gaussian.tolerances import EXACT_PIVOT, R_MAX
 from pycupc.system.jit import call_address, compiled, compiled_callback, frozen, jit_inlined
+from pycupc.system.numba_names import carray, types
 
 _one_at_a_time = threading.Lock()
 

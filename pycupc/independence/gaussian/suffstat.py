@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from pycupc.data.in_memory import converted
 from pycupc.data.mixed import MixedTable
 from pycupc.data.names import DataError, check_labels, check_real, listed_at
-from pycupc.data.pairs import in_order_of
 from pycupc.data.table import Table
+from pycupc.graph.pairs import in_order_of
 from pycupc.independence.base import CorrelationEngine, Floats
-from pycupc.independence.gaussian.correlations import Correlations
+from pycupc.independence.gaussian.correlation import Correlations
 from pycupc.independence.gaussian.measures import Measure, PairN, definite, pairwise_complete
 from pycupc.system.localised_message import Cell, Message, Setting, Value
 from pycupc.system.progress import CountHook
@@ -250,6 +250,11 @@ class SuffStat:
         out._rows = table.values if out.correlations.data is None else None
         out._checked, out._constant_named = False, True
         return out
+
+    @classmethod
+    def from_rows(cls, X: Floats) -> SuffStat:
+        """As `from_table`, for observations (n, p) of variables without names."""
+        return cls.from_table(Table.of_values(X, None))
 
     def check(self, facts: MatrixFacts, names: Sequence[str]) -> None:
         """Raise errors and issue warnings for the findings of an engine in C; once per object."""

@@ -137,14 +137,22 @@ def _imputed_choice(content: Content, wishes: Wishes) -> Choice | None:
     this = Words(f"missing='impute={M}', impute_seed={seed}", in_shell=f"--missing impute={M} --impute-seed {seed}")
     reason = Message(text, begin=_begin(content), M=M, this=this)
     others = ({"missing": "testwise"},)
-    return Choice("imputed", IMPUTED.function_of(data), data, content, reason, others, unexpected=bool(content.found))
+    return Choice("imputed", _imputed_function(data), data, content, reason, others, unexpected=bool(content.found))
+
+
+def _imputed_function(data: MultipleImputation) -> Any:
+    return reference_tests.disMItest if data.categories else reference_tests.gaussMItest
+
+
+def _testwise_function(data: IncompleteTable) -> Any:
+    return reference_tests.disCItwd if data.categories else reference_tests.gaussCItwd
 
 
 def _gapped_choice(content: Content, wishes: Wishes) -> Choice | None:
     if not _takes_gaps(content, wishes):
         return None
     data, numbers = _incomplete(content, wishes), content.kind == "numbers"
-    function = TESTWISE.function_of(data)
+    function = _testwise_function(data)
     text = "{begin}, so that each test takes the rows that are complete in its variables ({this}); others: {others}"
     ways = ["impute=20", *["pairwise"] * numbers, "drop-rows"]
     others = Words(
@@ -170,7 +178,7 @@ IMPUTED = Family(
     lambda request: ImputedTest(_imputed_data(request), request.alpha, NAdelete=request.NAdelete),
     functions=(reference_tests.gaussMItest, reference_tests.disMItest),
     classes=(MultipleImputation,),
-    function_for=lambda data: reference_tests.disMItest if data.categories else reference_tests.gaussMItest,
+    function_for=_imputed_function,
     observations=_imputed_rows,
     identity=_identity,
     moments=_imputed_moments,
@@ -204,7 +212,7 @@ TESTWISE = Family(
     functions=(reference_tests.gaussCItwd, reference_tests.disCItwd),
     faulty=(reference_tests.disCItwd,),
     classes=(IncompleteTable,),
-    function_for=lambda data: reference_tests.disCItwd if data.categories else reference_tests.gaussCItwd,
+    function_for=_testwise_function,
     observations=lambda request: OwnRows(_gapped_data(request)),
     identity=_identity,
     moments=_gapped_moments,

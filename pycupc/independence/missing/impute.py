@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -35,6 +37,7 @@ def imputed(data: Any, M: int, seed: int = 0, *, rounds: int = 10, categories: b
     seed : int
         From 0 to 2^31.
     rounds : int
+        Times that each variable is drawn.
 
     Raises
     ------
@@ -44,7 +47,6 @@ def imputed(data: Any, M: int, seed: int = 0, *, rounds: int = 10, categories: b
     check_arguments(M, seed)
     from sklearn.experimental import enable_iterative_imputer  # noqa: F401
     from sklearn.impute import IterativeImputer
-    from threadpoolctl import threadpool_limits  # of scikit-learn
 
     if categories:
         table = data if isinstance(data, IncompleteTable) else IncompleteTable(data, categories=True)
@@ -52,8 +54,7 @@ def imputed(data: Any, M: int, seed: int = 0, *, rounds: int = 10, categories: b
         numbers = data if isinstance(data, Table) else Table.of(data)
         if numbers is not data:  # a `Table` has been checked
             numbers.check(complete=False)
-    with warnings.catch_warnings(), threadpool_limits(1):  # threads would wait longer than they compute
-        warnings.simplefilter("ignore")  # draws do not converge to a value
+    with drawing():
         if categories:
             known = [np.unique(column[column >= 0]) for column in table.values.T]
             pairs = zip(known, table.values.T, strict=True)
@@ -70,6 +71,16 @@ def check_arguments(M: int, seed: int) -> None:
     needed("sklearn", "imputation", "impute")
     check_real("seed", f"a whole number from 0 to {MAX_SEED:,}", seed, lambda k: is_whole(k) and 0 <= k <= MAX_SEED)
     check_real("M", "a whole number of at least 2 imputations", M, lambda M: M >= 2 and int(M) == M)
+
+
+@contextmanager
+def drawing() -> Iterator[None]:
+    """Inside, scikit-learn draws imputations."""
+    from threadpoolctl import threadpool_limits  # of scikit-learn
+
+    with warnings.catch_warnings(), threadpool_limits(1):  # threads would wait longer than they compute
+        warnings.simplefilter("ignore")  # draws do not converge to a value
+        yield
 
 
 def _drawn(codes: Indices, rng: np.random.Generator, rounds: int) -> Indices:

@@ -1,32 +1,19 @@
 """The log-likelihoods of conditional Gaussian models, compiled, from sums by configuration.
 
 The observations of each configuration of some categories, and the means and products of the numbers in them, serve all
-tests with these categories: they are computed once, and only the numbers of a test are looked up for it.
+models with these categories: they are computed once, and only the numbers of a model are looked up for it.
 """
 
 from __future__ import annotations
 
 import math
-from functools import cache
 from typing import NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
 
 from pycupc.independence.base import Floats, Indices, Mask
 from pycupc.independence.discrete.strata import divided
 from pycupc.independence.mixed.likelihood import factorised, rounded_off, trace
 from pycupc.independence.mixed.mix_ci_test import MORE
-from pycupc.system.jit import compiled, frozen, jit_part
-
-#: Bytes of sums that a test keeps; those that were not used for longest are forgotten.
-KEPT = 1 << 28
-#: Sets of up to this number of variables are compared as bits, larger ones as rows.
-BITS = 62
-#: Numbers up to which all products are summed at once.
-FEW = 8
-#: Models from which equal ones are looked for.
-MANY = 32
+from pycupc.system.jit import compiled, jit_part
 
 
 class Tables(NamedTuple):
@@ -53,7 +40,7 @@ class Sums(NamedTuple):
     filled: Mask  # (q (q + 1) / 2,)
 
 
-class _Work(NamedTuple):
+class Work(NamedTuple):
     """Work space, d being the number of numbers."""
 
     overall: Floats  # (M d, d + 1): of each table the products of deviations from its means; the means themselves last
@@ -63,7 +50,7 @@ class _Work(NamedTuple):
 
 
 @compiled
-def _group(tables, members, group, place):
+def grouped(tables, members, group, place):
     """Write the group of each observation; returns the number of configurations."""
     N, cells = len(group), 1
     n = N // tables.M
@@ -77,7 +64,7 @@ def _group(tables, members, group, place):
 
 
 @compiled
-def _sort(group, counts, start, order):
+def in_groups(group, counts, start, order):
     """Write the observations in the order of their groups."""
     for g in range(len(counts)):
         counts[g] = 0
@@ -92,7 +79,7 @@ def _sort(group, counts, start, order):
 
 
 @compiled
-def _fill(values, sums, a, b):
+def fill(values, sums, a, b):
     """Write the means of a[i], where a[i] = b[i], then the products of a[i] and b[i]; a >= b."""
     for i in range(len(a)):
         if a[i] == b[i]:
@@ -120,9 +107,9 @@ def _pair(numbers, i, j):
 
 
 @jit_part
-def _of_all_rows(sums, numbers, n, M, work):
+def _of_all_rows(sums, numbers, d, n, M, work):
     """Fill `overall`."""
-    d, G = len(numbers), len(sums.counts)
+    G = len(sums.counts)
     for m in range(M):
         for i in range(d):
             total = 0.0
@@ -140,9 +127,9 @@ def _of_all_rows(sums, numbers, n, M, work):
 
 
 @jit_part
-def _own(sums, numbers, n, cell, m, M, work):
+def _own(sums, numbers, d, n, cell, m, M, work):
     """The log-density of a group at its own parameters, which are added to `shared`; inf if a matrix is singular."""
-    d, g = len(numbers), cell * M + m
+    g = cell * M + m
     count = sums.counts[g]
     for i in range(d):
         for j in range(i + 1):
@@ -164,9 +151,9 @@ def _own(sums, numbers, n, cell, m, M, work):
 
 
 @jit_part
-def _common(tables, sums, numbers, cell, present, work):
+def _common(tables, sums, numbers, d, cell, present, work):
     """The log-density of the groups of a cell at the common parameters; inf if the matrix is singular."""
-    d, M, total = len(numbers), tables.M, 0
+    M, total = tables.M, 0
     of_all = M if tables.quirks else present
     for i in range(d):
         work.shared[i, d] = (work.shared[i, d] - (of_all - present) * tables.centre[numbers[i]]) / of_all
@@ -188,14 +175,14 @@ def _common(tables, sums, numbers, cell, present, work):
 
 
 @compiled
-def _log_likelihoods(tables, sums, sets, work, own, common):
-    """Write the mean log-likelihood of the tables at their own, and at common parameters, of these numbers."""
-    d, M = sets.shape[1], tables.M
+def log_likelihoods(tables, sums, asked, some, work, found):
+    """Write the mean log-likelihood of the tables at own, and at common parameters, of some models asked for."""
+    M = tables.M
     n, cells = len(sums.order) // M, len(sums.counts) // M
-    for t in range(len(sets)):
-        numbers = sets[t]
-        _of_all_rows(sums, numbers, n, M, work)
-        own[t], common[t] = 0.0, 0.0
+    for t in some:
+        numbers, d = asked.numbers[t], asked.sizes[t]
+        _of_all_rows(sums, numbers, d, n, M, work)
+        found[t, 0], found[t, 1] = 0.0, 0.0
         for cell in range(cells):
             present, total, shares = 0, 0, 0.0
             for i in range(d):
@@ -206,110 +193,22 @@ def _log_likelihoods(tables, sums, sets, work, own, common):
                 if count > 0:
                     share = math.log(count / n)
                     present, total, shares = present + 1, total + count, shares + share
-                    own[t] += (count * share + _own(sums, numbers, n, cell, m, M, work)) / M
+                    found[t, 0] += (count * share + _own(sums, numbers, d, n, cell, m, M, work)) / M
             if M > 1:
                 shares /= M if tables.quirks else present
-                common[t] += (total * shares + _common(tables, sums, numbers, cell, present, work)) / M
+                found[t, 1] += (total * shares + _common(tables, sums, numbers, d, cell, present, work)) / M
 
 
-@cache
-def _triangle(d: int) -> tuple[Indices, Indices]:
-    """The places of the lower triangle of a d x d matrix."""
-    i, j = np.tril_indices(d)
-    return i.astype(np.int64), j.astype(np.int64)
-
-
-class LogLikelihoods:
-    """The log-likelihoods of sets of variables of M tables.
-
-    `values` (M, n, p): numbers, and codes from 0 on where `levels` is positive. `quirks`: as of `mixMItest`.
-    """
-
-    def __init__(self, values: Floats, levels: Indices, *, quirks: bool = False) -> None:
-        M, n, p = values.shape
-        kinds, flat = levels > 0, values.reshape(M * n, p)
-        numbers = flat[:, ~kinds]
-        centre = np.where((numbers == numbers[:1]).all(axis=0), numbers[0], numbers.mean(axis=0))
-        self.tables = Tables(
-            frozen((numbers - centre).T), np.ascontiguousarray(flat[:, kinds].T.astype(np.int64)),
-            levels[kinds], centre, M, quirks,
-        )  # fmt: skip
-        self._n_categories = c = int(kinds.sum())
-        self._place = np.where(kinds, np.cumsum(kinds) - 1, c + np.cumsum(~kinds) - 1)  # categories first
-        self._sums: dict[bytes, Sums] = {}
-        self._bytes = 0
-
-    def of(self, V: Indices) -> tuple[Floats, Floats]:
-        """The mean log-likelihoods of sets of variables V int64 (m, k), at own and at common parameters, float64 (m,).
-
-        inf where a matrix is singular. The second is 0 of one table.
-        """
-        if len(V) >= MANY and len(self._place) <= BITS:  # tests of a level share models
-            _, first, again = np.unique((1 << V).sum(axis=1), return_index=True, return_inverse=True)
-            own, common = self._of_each(V[first])
-            return own[again], common[again]
-        return self._of_each(V)
-
-    def _of_each(self, V: Indices) -> tuple[Floats, Floats]:
-        place, (own, common) = np.sort(self._place[V], axis=1), np.zeros((2, len(V)))
-        for some in self._by_categories(place):
-            members = place[some[0]]
-            share = int(np.searchsorted(members, self._n_categories))
-            sets = np.ascontiguousarray(place[some, share:] - self._n_categories)
-            sums = self._filled(members[:share], sets)
-            d, M, out = sets.shape[1], self.tables.M, np.empty((2, len(sets)))
-            work = _Work(*map(np.empty, ((M * d, d + 1), (d, d), (d, d + 1), (d, 2 * d))))
-            _log_likelihoods(self.tables, sums, sets, work, *out)
-            own[some], common[some] = out
-        return own, common
-
-    def _by_categories(self, place: Indices) -> list[Indices]:
-        """The rows of sets of variables that agree in their categories."""
-        categories = np.where(place < self._n_categories, place, -1)
-        if self._n_categories <= BITS:
-            keys: NDArray[np.int64] = np.where(categories < 0, 0, 1 << np.maximum(categories, 0)).sum(axis=1)
-            if (keys == keys[:1]).all():
-                return [np.arange(len(place))] if len(place) else []
-            _, key = np.unique(keys, return_inverse=True)
-        else:
-            _, key = np.unique(categories, axis=0, return_inverse=True)
-        order = np.argsort(key.reshape(-1), kind="stable")
-        return np.split(order, np.flatnonzero(np.diff(key.reshape(-1)[order])) + 1)
-
-    def _filled(self, members: Indices, sets: Indices) -> Sums:
-        """The sums by the configurations of these categories, with the products of all numbers of the sets."""
-        sums = self._of_categories(members)
-        if sums.filled.all():
-            return sums
-        i, j = _triangle(sets.shape[1])
-        a, b = sets[:, i].ravel(), sets[:, j].ravel()
-        pair = a * (a + 1) // 2 + b
-        if not sums.filled[pair].all():
-            new, first = np.unique(pair[~sums.filled[pair]], return_index=True)
-            at = np.flatnonzero(~sums.filled[pair])[first]
-            _fill(self.tables.values, sums, a[at], b[at])  # threads may do so together, and write the same
-            sums.filled[new] = True
-        return sums
-
-    def _of_categories(self, members: Indices) -> Sums:
-        key = members.tobytes()
-        if (known := self._sums.get(key)) is not None:
-            return known
-        (q, N), M, levels = self.tables.values.shape, self.tables.M, self.tables.levels[members]
-        group, order = np.empty((2, N), dtype=np.int64)
-        cells = _group(self.tables, members, group, np.empty(N * int(levels.max(initial=1)), dtype=np.int64))
-        counts, start = np.empty((2, cells * M), dtype=np.int64)
-        _sort(group, counts, start, order)
-        pairs = q * (q + 1) // 2
-        made = Sums(counts, order, np.empty((q, cells * M)), np.empty((pairs, cells * M)), np.zeros(pairs, np.bool_))
-        if q <= FEW:
-            i, j = _triangle(q)
-            _fill(self.tables.values, made, i, j)
-            made.filled[:] = True
-        size = sum(array.nbytes for array in made)
-        while self._sums and self._bytes + size > KEPT:
-            forgotten = self._sums.pop(next(iter(self._sums)), None)
-            self._bytes -= 0 if forgotten is None else sum(array.nbytes for array in forgotten)
-        self._sums[key] = made
-        self._bytes += size
-        return made
+@compiled
+def unfilled(sums, asked, some, listed, a, b):
+    """Write the pairs of numbers a >= b of some models whose products are not summed yet; returns how many."""
+    made = 0
+    for t in some:
+        for i in range(asked.sizes[t]):
+            for j in range(i + 1):
+                pair = _pair(asked.numbers[t], i, j)
+                if not sums.filled[pair] and not listed[pair]:
+                    listed[pair] = True
+                    a[made], b[made] = asked.numbers[t, i], asked.numbers[t, j]
+                    made += 1
+    return made

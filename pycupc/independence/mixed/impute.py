@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 
 from pycupc.data.mixed import MixedTable
 from pycupc.independence.base import Floats, Indices
-from pycupc.independence.missing.impute import check_arguments, drawn_categories
+from pycupc.independence.missing.impute import check_arguments, drawing, drawn_categories, imputed
 from pycupc.independence.mixed.data import MixedImputation, as_gapped
 from pycupc.independence.mixed.mix_ci_test import levels_of
+from pycupc.system.text import explained_as
 
 
+@explained_as(imputed)
 def imputed_mixed(data: Any, M: int, seed: int = 0, *, rounds: int = 10) -> MixedImputation:
     """M imputations of a table of numbers and categories.
 
@@ -24,11 +25,8 @@ def imputed_mixed(data: Any, M: int, seed: int = 0, *, rounds: int = 10) -> Mixe
     Parameters
     ----------
     data : MixedTable with gaps, or what `MixedTable.of` takes
-    M : int
-        At least 2.
-    seed : int
-        From 0 to 2^31.
-    rounds : int
+    M, seed, rounds
+        See `imputed`.
 
     Raises
     ------
@@ -36,12 +34,9 @@ def imputed_mixed(data: Any, M: int, seed: int = 0, *, rounds: int = 10) -> Mixe
         scikit-learn is not installed.
     """
     check_arguments(M, seed)
-    from threadpoolctl import threadpool_limits  # of scikit-learn
-
     table = data if isinstance(data, MixedTable) and data.checked else as_gapped(data)
     levels = levels_of(table)
-    with warnings.catch_warnings(), threadpool_limits(1):  # threads would wait longer than they compute
-        warnings.simplefilter("ignore")  # draws do not converge to a value
+    with drawing():
         made = [_drawn(table.values, levels, np.random.default_rng(seed + m), rounds) for m in range(M)]
     return MixedImputation.from_values(made, levels, table.labels)
 

@@ -30,8 +30,8 @@ from pycupc.independence.setwise import SetwiseTest
 
 if TYPE_CHECKING:
     from pycupc.graph.sepset import SepSets
-    from pycupc.independence.mixed.cells import LogLikelihoods
     from pycupc.independence.mixed.likelihood import Columns
+    from pycupc.independence.mixed.models import LogLikelihoods
 
 
 class _TestOfBothKinds(SetwiseTest):
@@ -51,16 +51,23 @@ class _TestOfBothKinds(SetwiseTest):
         self.nbytes = 2 * data.values.nbytes
         self.cost = max(data.values[..., 0].size / 2, 1.0)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what is computed again when it is needed, such as sums over the observations."""
+        computed = {
+            name for one in type(self).__mro__ for name, v in vars(one).items() if isinstance(v, cached_property)
+        }
+        return {name: value for name, value in vars(self).items() if name not in computed}
+
     def p_of_tests(self, x: Indices, y: Indices, S: Indices) -> Floats:
-        V = np.column_stack([x, y, S]).astype(np.int64)
-        kinds, p = self.data.categorical, np.empty(len(V))
-        of_kind = np.cumsum(kinds) - 1, np.cumsum(~kinds) - 1  # the position of a variable among its kind
-        share = kinds[V].sum(axis=1)
-        if len(at := np.flatnonzero(share == V.shape[1])):
-            p[at] = self._of_categories(of_kind[0][V[at]])
-        if len(at := np.flatnonzero(share == 0)):
-            p[at] = self._of_numbers(of_kind[1][V[at]])
-        if len(at := np.flatnonzero((share > 0) & (share < V.shape[1]))):
+        V, p = np.column_stack([x, y, S]).astype(np.int64, copy=False), np.empty(len(x))
+        kinds = self.data.categorical
+        kind = kinds[V]
+        alike = (kind == kind[:, :1]).all(axis=1)
+        for chosen, made in ((alike & kind[:, 0], self._of_categories), (alike & ~kind[:, 0], self._of_numbers)):
+            if len(at := np.flatnonzero(chosen)):
+                place = np.cumsum(kinds == kind[at[0], 0]) - 1  # the position of a variable among its kind
+                p[at] = made(place[V[at]])
+        if len(at := np.flatnonzero(~alike)):
             p[at] = self._of_both(V[at])
         return p
 
@@ -89,7 +96,7 @@ class MixedTest(_TestOfBothKinds):
 
     @cached_property
     def _likelihoods(self) -> LogLikelihoods:
-        from pycupc.independence.mixed.cells import LogLikelihoods  # loads Numba
+        from pycupc.independence.mixed.models import LogLikelihoods  # loads Numba
 
         return LogLikelihoods(self.data.values[None], levels_of(self.data))
 
@@ -120,10 +127,9 @@ class MixedTest(_TestOfBothKinds):
     def _of_both(self, V: Indices) -> Floats:
         from scipy.special import chdtrc  # takes a quarter of a second to import
 
-        statistic, _ = _statistics(self._likelihoods, V)
-        p = chdtrc(degrees_of_freedom(levels_of(self.data)[V]), np.maximum(statistic, 0.0))
-        p[np.isnan(statistic)] = 1.0
-        p[self.data.constant[V[:, :2]].any(axis=1)] = 1.0
+        statistic, _, df = self._likelihoods.statistics(V)
+        p = chdtrc(df, np.maximum(statistic, 0.0))
+        p[np.isnan(statistic) | self.data.constant[V[:, :2]].any(axis=1)] = 1.0
         return np.asarray(p)
 
     def p_value(self, x: int, y: int, S: Sequence[int]) -> float:
@@ -153,15 +159,6 @@ class MixedTest(_TestOfBothKinds):
     def note(self, n_edgetests: Sequence[int]) -> str:
         """How the answer of tests of categories only may differ from micd's, as of `DiscreteTest`."""
         return self._discrete.note(n_edgetests) if np.count_nonzero(self.data.categorical) > 1 else ""
-
-
-def _statistics(likelihoods: LogLikelihoods, V: Indices) -> tuple[Floats, Floats]:
-    """The statistics of tests of x, y and S in a row, at own and at common parameters."""
-    with_x, m = np.delete(V, 1, axis=1), len(V)
-    all_of, of_one, given = (likelihoods.of(some) for some in (V, np.concatenate([with_x, V[:, 1:]]), V[:, 2:]))
-    with np.errstate(invalid="ignore"):
-        own, common = (2.0 * (a - b[:m] - b[m:] + c) for a, b, c in zip(all_of, of_one, given, strict=True))
-    return own, common
 
 
 class TestwiseMixedTest(_TestOfBothKinds):
@@ -247,7 +244,7 @@ class ImputedMixedTest(_TestOfBothKinds):
 
     @cached_property
     def _likelihoods(self) -> LogLikelihoods:
-        from pycupc.independence.mixed.cells import LogLikelihoods  # loads Numba
+        from pycupc.independence.mixed.models import LogLikelihoods  # loads Numba
 
         return LogLikelihoods(self._tested.values, self._tested.levels, quirks=self.quirks)
 
@@ -279,8 +276,7 @@ class ImputedMixedTest(_TestOfBothKinds):
         return self._p_of_numbers(V[:, 0], V[:, 1], V[:, 2:])
 
     def _of_both(self, V: Indices) -> Floats:
-        df = degrees_of_freedom(self._tested.levels[V])
-        p = mix_mi_test.pooled(*_statistics(self._likelihoods, V), df, self.data.M)
+        p = mix_mi_test.pooled(*self._likelihoods.statistics(V), self.data.M)
         p[self._constant[V[:, :2]].any(axis=1)] = 1.0
         return p
 

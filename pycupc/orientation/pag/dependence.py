@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.data.pairs import Pairs
 from pycupc.graph.lists import Lists, starts
+from pycupc.graph.pairs import Pairs
 from pycupc.graph.questions import Answers, Questions
 from pycupc.graph.sepset import FlatCells, SepSets
 from pycupc.graph.sparse import look_up, pair_keys

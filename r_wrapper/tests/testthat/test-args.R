@@ -162,7 +162,16 @@ test_that("a table of observations gives the answer of its correlations, with th
   expect_identical(cu_plain("pc", codes, "disCItest")[same],
     cu_plain("pc", suffStat, "disCItest", 0.01, letters[1:8])[same])
   expect_error(cu_plain("pc", X, p = 7), "`suffStat` must be a table of 7 columns")
-  expect_error(cu_plain("pc", codes, "gaussCItest"), "`suffStat` must be numeric for gaussCItest, and is not in \"a\"")
+  expect_error(cu_plain("pc", codes, "gaussCItest"),
+    "must be numeric for gaussCItest, and is not in \"a\" \\(2 different values, such as \"(yes|no)\"\\), \"b\"")
+  expect_error(cu_plain("pc", as.matrix(codes)), "one column of texts makes .*: give the data frame")
+  named <- data.frame(who = paste0("name", seq_len(nrow(X))), X)
+  expect_error(cu_plain("pc", named), "leave them out: who \\([0-9]+ different values in .*, such as 'name1'\\)")
+  expect_error(cu_plain("pc", named, "gaussCItest"), "such as \"name1\"\\); names of rows are no variable")
+  expect_error(cu_plain("pc", X, "disCItest"),
+    "has numbers that are not whole in \"a\" \\(.*beside categories mixCItest")
+  expect_error(cu_plain("pc", X, "KCX"), "or one of \"gaussCItest\", .*\"KCI\"; got \"KCX\"")
+  expect_error(cu_stability(X, indepTest = "gaussMItest"), "one of .*, \"KCI\", since .*; got \"gaussMItest\"")
   X[1, 2] <- NA
   expect_error(cu_plain("pc", X), "complete and finite for gaussCItest; it is not in \"b\"; .*\"gaussCItwd\" takes NA")
   own <- function(x, y, S, suffStat) 1

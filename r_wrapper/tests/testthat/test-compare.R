@@ -128,8 +128,14 @@ test_that("what cannot be compared is an R error", {
   expect_error(cu_compare(fit, 3), "`b` must be a pcAlgo or fciAlgo object, or one of")
   expect_error(cu_compare(fit, "tetrad", S, 0.05, p = 8), "a method must be one of")
   if (!requireNamespace("micd", quietly = TRUE)) {
-    expect_error(cu_compare("pycupc", "pcalg-stable", X, 0.05, p = 8, indepTest = "gaussCItwd"), "micd")
+    expect_error(cu_compare("pycupc", "pcalg-stable", X, 0.05, p = 8, indepTest = "gaussCItwd"),
+      "`indepTest` = \"gaussCItwd\" needs the package micd for the method \"pcalg-stable\": install.packages")
   }
+  expect_error(cu_compare("pycupc", "pcalg-stable", X, 0.05, p = 8, indepTest = "KCI"),
+    "`indepTest` must be a test of pcalg or micd for the method \"pcalg-stable\"; got \"KCI\", which only pycupc has")
+  expect_true(cu_compare("pycupc", "pycupc", X[, 1:3], 0.05, p = 3, indepTest = "KCI")$equal)
+  expect_error(cu_compare(fit, cu_fci(S, pcalg::gaussCItest, 0.05, p = 8)),
+    "`a` and `b` must both be results of fci\\(\\) or rfci\\(\\), or neither; got an object of class pcAlgo and")
   expect_error(cu_compare(fit, "pcalg-stable"), "needs `suffStat`, `alpha`, and `labels` or `p`")
   expect_error(cu_compare(fit, cu_pc(S, pcalg::gaussCItest, 0.05, labels = letters[1:8])), "by other names")
 })

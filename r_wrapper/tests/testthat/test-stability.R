@@ -259,7 +259,7 @@ test_that("bad arguments are refused in R's terms", {
   expect_error(run(x = list(C = stats::cor(X), n = 120)), "resampling draws rows, .*got a list with `C`, `n`")
   expect_error(run(x = stats::cor(X)), "symmetric, as a matrix of correlations")
   expect_error(run(x = X[, 1]), "matrix or data frame.*got numeric of length 120")
-  way <- "not in \"a\", \"b\", \"c\"; for categories use indepTest = \"disCItest\""
+  way <- "not in \"a\" \\(.*, \"b\" \\(.*, \"c\" \\(.*; for categories use indepTest = \"disCItest\""
   expect_error(run(x = categories(), indepTest = "gaussCItest"), way)
   expect_error(run(x = list(dm = X, adaptDF = FALSE)), "need indepTest = \"disCItest\"")
   expect_error(run(indepTest = "disCItest"), "for continuous data use gaussCItest")

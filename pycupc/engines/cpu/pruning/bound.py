@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import math
 
-from numba import uint64
-
 from pycupc.engines.cpu.pruning.bounded_walk_arrays import BOUNDS
 from pycupc.engines.cpu.tuning import BOUND_TIME, LEAST_WEIGHT, PER_CUBE, PER_SQUARE, STEPS
 from pycupc.system.jit import jit_fma, jit_part
+from pycupc.system.numba_names import uint64
 
 #: Terms of `margin`. `PER_DELTA` and `PER_SUM` hold for sets of `MEMBERS` members and grow with their number.
 LEAST_MARGIN, PER_DELTA, PER_SUM, MEMBERS = 1e-9, 1e-12, 3e-14, 40

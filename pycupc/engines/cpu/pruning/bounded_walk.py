@@ -17,8 +17,6 @@ from __future__ import annotations
 
 import math
 
-from numba import uint64
-
 from pycupc.engines.cpu.combinations import rank_without
 from pycupc.engines.cpu.graph import ANSWERED
 from pycupc.engines.cpu.pruning.bounded_walk_arrays import BOUNDS, MARGIN, TESTS, Target
@@ -26,6 +24,7 @@ from pycupc.engines.cpu.row_items import count_tests, merge, start_row, take_ite
 from pycupc.engines.cpu.threads import STOP
 from pycupc.engines.cpu.walk_arrays import AT, DEGREE, END, FIRST, LEFT, START, WORK, Place, X
 from pycupc.system.jit import compiled, jit_fma, jit_part
+from pycupc.system.numba_names import uint64
 
 #: A bound is not tried where correlations given the prefix reach this.
 NEAR_ONE = 0.999

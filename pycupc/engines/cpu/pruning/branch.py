@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import math
 
-from numba import uint64
-
 from pycupc.engines.cpu.combinations import put_in_order
 from pycupc.engines.cpu.conditional_covariances import choose, give
 from pycupc.engines.cpu.pruning.bound import ANY, excess, largest_sum
@@ -19,6 +17,7 @@ from pycupc.engines.cpu.threads import DOUBTFUL
 from pycupc.engines.cpu.tuning import LEAST_SCORE, LEAST_SHARE, NODE_TIME, TEST_TIME
 from pycupc.independence.gaussian.partial_correlation import given_several
 from pycupc.system.jit import jit_fma, jit_part
+from pycupc.system.numba_names import uint64
 
 #: Outcomes: no set of the node separates the pair; one does; there is one smaller node, or there are two.
 NONE, SEPARATED, DIVIDED, DIVIDED_IN_TWO = 0, 1, 2, 3

@@ -9,7 +9,6 @@ import math
 from typing import Annotated, NamedTuple
 
 import numpy as np
-from numba import uint64
 
 from pycupc.engines.cpu.graph import Graph, Indices
 from pycupc.engines.cpu.row_items import RowWork, take_item, whole_rows
@@ -20,6 +19,7 @@ from pycupc.engines.cpu.walk_arrays import AT, DEGREE, ROW, START, Part, X, work
 from pycupc.engines.protocol import Floats, Mask
 from pycupc.system.atomics import atomic_add
 from pycupc.system.jit import compiled, frozen, jit_fma, jit_inlined, jit_part
+from pycupc.system.numba_names import uint64
 
 #: Allowance for the rounding of a factorisation that proves something.
 PROOF = 1e-10

@@ -10,8 +10,8 @@ from concurrent.futures import Executor
 from contextlib import contextmanager
 from typing import Any
 
-from pycupc.engines.protocol import EngineError
 from pycupc.system.extras import needed
+from pycupc.system.limits import EngineError
 from pycupc.system.machine import available_cores
 
 #: An executor; or a number of processes; or the address of a Dask scheduler.

@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pycupc.data.column_checks import COUNTING_ROWS
 from pycupc.data.names import DataError, listed
-from pycupc.data.text_columns import TextColumn, marks_of_missing, no_variables
+from pycupc.data.text_columns import MANY_TEXTS, TextColumn, marks_of_missing, no_variables
 from pycupc.data.text_layout import option
 from pycupc.data.units import has_unit
 from pycupc.system.localised_message import Message, Words
@@ -133,7 +134,7 @@ def numbers_the_rows(name: str, cells: Iterable[float], *, first: bool) -> str:
     """What a column of numbers is in a clause that counts the rows, or gives each another number; else "".
 
     The `first` column counts them unless its name says that it is the time, and numbers them if it is called row names;
-    others have the name of an identifier.
+    others have the name of an identifier. Numbers such as 19901231 are dates where the name says so.
     """
     numbers = np.array(list(cells), dtype=np.float64)
     n, start = len(numbers), numbers[0]
@@ -141,11 +142,20 @@ def numbers_the_rows(name: str, cells: Iterable[float], *, first: bool) -> str:
     if may_count and (numbers == np.arange(n) + start).all():
         return f"counts the rows ({start:.0f}, {start + 1:.0f}, {start + 2:.0f}, ...)"
     whole = bool((numbers == np.floor(numbers)).all())
-    named = (first and _ROW_NAMES.fullmatch(name) is not None) or (is_identifier(name) and whole)
+    if whole and "date" in name.casefold() and _are_dates(numbers):
+        return "holds dates"
+    named = (first and _ROW_NAMES.fullmatch(name) is not None) or (_IDENTIFIER.search(name) is not None and whole)
     each_once = named and n >= COUNTING_ROWS and len(np.unique(numbers)) == n and not np.isnan(numbers).any()
     return "numbers the rows" if each_once else ""
 
 
 def is_identifier(name: str) -> bool:
-    """Whether a column has the name of an identifier: id, patient_id, LocationID, but not paid."""
-    return _IDENTIFIER.search(name) is not None
+    """Whether a column has the name of an identifier or a date: id, patient_id, LocationID, but not paid."""
+    return _IDENTIFIER.search(name) is not None or "date" in name.casefold()
+
+
+def _are_dates(numbers: NDArray[np.float64]) -> bool:
+    """Whether whole numbers are different dates, as 19901231."""
+    year, month, day = numbers // 10_000, numbers // 100 % 100, numbers % 100
+    valid = (year > 1000) & (year < 3000) & (month >= 1) & (month <= 12) & (day >= 1) & (day <= 31)
+    return bool(valid.all()) and len(np.unique(numbers)) > MANY_TEXTS

@@ -175,7 +175,7 @@ variables_of <- function(x, name, say = TRUE) {
   texts <- vapply(x, is.character, NA)
   start <- if (nrow(x) > 1L && is.numeric(x[[1]]) && is.null(dim(x[[1]]))) x[[1]][[1]]
   counts <- isTRUE(start %in% 0:1) && identical(as.double(x[[1]]), start + seq_len(nrow(x)) - 1)
-  named <- grepl("(^|[^[:alpha:]])id$|identifier|^row[._ ]?names?$", names(x), ignore.case = TRUE) |
+  named <- grepl("(^|[^[:alpha:]])id$|identifier|date|^row[._ ]?names?$", names(x), ignore.case = TRUE) |
     grepl("[a-z]I[Dd]$", names(x))
   rows <- vapply(x, function(v) is.numeric(v) && is.null(dim(v)), NA) & (named | counts & seq_along(x) == 1L)
   if (!any(texts) && !any(rows) || nrow(x) < 2L) return(x)

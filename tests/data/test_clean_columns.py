@@ -233,6 +233,9 @@ def test_identifiers_are_left_out(tmp_path):
         frame.to_csv(tmp_path / "d.csv", index=False)
         for data in (frame, tmp_path / "d.csv"):
             assert (f"{name} numbers the rows" in choose(data).reason) == out
+    for months, out in ((12, True), (13, False)):
+        days = [19_900_000 + 100 * (1 + k % months) + 1 + k % 28 + 10_000 * (k // 28) for k in range(N)]
+        assert ("sold_date holds dates" in choose(frame.assign(sold_date=days)).reason) == out
     for other in (numbers // 2, Z[:, 1] * np.arange(N)):
         assert "numbers the rows" not in choose(frame.assign(id=other)).reason
 

@@ -75,14 +75,14 @@ def _html(paths: list[Path], functions: dict[str, list[str]]) -> list[str]:
 
 
 def _page(aliases: list[str], page: str) -> tuple[str, str]:
-    """The title of a page and its text: one line as the heading, and the body with the headings of its parts."""
+    """The title of a page and its text: the functions as the heading, the title, and the parts with their headings."""
     title, _, body = page[page.index("<h2>") + 4 : page.rindex("</div>")].partition("</h2>")
     plain = re.sub("<.*?>", "", title)
     body = re.sub(r'<a href="\.\./\.\./[^"]*">(.*?)</a>', r"\1", body, flags=re.DOTALL)  # to pages of other packages
     body = re.sub("<h3>(.*?)</h3>", lambda found: f'<p class="rubric">{found[1].rstrip(":")}</p>', body)
     body = re.sub("<pre><code class='language-R'>(.*?)</code></pre>", _coloured, body, flags=re.DOTALL)
     body = re.sub("<hr.*", "", body, flags=re.DOTALL).strip()
-    return plain, f"# {', '.join(_shown(aliases))}: {plain}\n\n```{{raw}} html\n{body}\n```\n"
+    return plain, f"# {', '.join(_shown(aliases))}\n\n**{plain}**\n\n```{{raw}} html\n{body}\n```\n"
 
 
 def _coloured(code: re.Match[str]) -> str:

@@ -13,7 +13,7 @@ from pycupc.cli.folder import MANIFEST
 from pycupc.cli.output import OK, add_command
 
 if TYPE_CHECKING:
-    from pycupc import Effects
+    from pycupc.effects.effects_result import Effects
     from pycupc.stability import Consensus, PagConsensus
 
 _PICTURES = (".png", ".svg", ".pdf", ".tikz")
@@ -90,7 +90,8 @@ def main(args: argparse.Namespace) -> int:
 
 def _effects(fit: Any, args: argparse.Namespace, *, page: bool) -> Effects:
     """The possible effects for the page; a wrong combination of options is an error of usage."""
-    from pycupc import PcAlgo, effects
+    from pycupc.effects.effects import effects
+    from pycupc.results.pcalgo import PcAlgo
 
     if not page:
         args.parser.error("--effects is of the explorer (.html), not of pictures")

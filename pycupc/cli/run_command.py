@@ -125,7 +125,10 @@ def _fit(args: argparse.Namespace, record: writing.Run, shown: bool) -> tuple[Pc
             picture_options.picture_arguments(args, choice.labels)  # before the tests, which may take hours
             with record.timed(args.method):
                 options = method_options.method_arguments(args, inputs.arguments_of_data(args, choice))
-                return function_of(args.method)(choice.data, alpha=args.alpha, progress=bar, **options), None
+                fit = function_of(args.method)(choice.data, alpha=args.alpha, progress=bar, **options)
+            if choice.unexpected:
+                fit.notes["test"] = str(choice.reason).removeprefix(f"{choice.content.decided}; ")
+            return fit, None
     except Interrupted as interrupt:
         partial = interrupt.partial
         if not args.keep_partial or partial is None:

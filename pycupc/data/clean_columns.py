@@ -17,6 +17,8 @@ from pycupc.data.units import has_unit
 from pycupc.system.localised_message import Message, Words
 from pycupc.system.text import counted
 
+#: Names of a first column that names the rows, also by numbers: R's, and pandas' of an index without a name.
+_ROW_NAMES = re.compile(r"row[._ ]?names?|unnamed: 0", re.IGNORECASE)
 #: Names of columns that count the rows because they are the time.
 _TIME = re.compile(r"time|date|day|week|month|quarter|year|hour|minute|second|age|t$", re.IGNORECASE)
 
@@ -56,7 +58,8 @@ class Decisions:
                 "{said}. Correct them, or leave the column out: {drop}; as texts: {keep}; a text that means a missing "
             )
             text += "value: {na}"
-            way, na = option("decimal", "," if decimal == "." else "."), option("na", ["TEXT"])
+            way = Words(option("decimal", "," if decimal == "." else "."), "dec of read.csv")
+            na = Words(option("na", ["TEXT"]), "na.strings of read.csv")
             ways = {name: _option(name, wrong) for name in ("drop", "keep")}
             raise DataError(Message(text, said=said, decimal=way, na=na, **ways))
         units = {name: unit.name for name, unit in found.items() if unit.name}
@@ -100,19 +103,16 @@ FACTS = ("columns_left_out", "units", "marks_of_missing", "rows_dropped")
 def _option(name: str, columns: Iterable[str]) -> Words:
     """How to keep columns, or to leave them out."""
     names = list(columns)
-    in_r = "x[setdiff(names(x), " if name == "drop" else "factor() of "
     quoted = ", ".join(f'"{one}"' for one in names)
-    in_r += f"c({quoted}))]" if name == "drop" else quoted
+    in_r = f"x[setdiff(names(x), c({quoted}))]" if name == "drop" else f"factor() of {quoted}, or indepTest"
     return Words(f"{name}={names}", in_r, " ".join([f"--{name}", *map(shlex.quote, names)]))
 
 
 def counts_the_rows(name: str, cells: Iterable[float]) -> str:
-    """What a first column is in a clause that counts the rows, unless it is the time; else ""."""
+    """What a first column is in a clause that counts the rows, but not the time, or numbers them; else ""."""
     numbers = np.array(list(cells), dtype=np.float64)
-    n = len(numbers)
-    if n < COUNTING_ROWS or numbers[0] not in (0, 1) or _TIME.search(name):
-        return ""
-    start = int(numbers[0])
-    return (
-        f"counts the rows ({start}, {start + 1}, {start + 2}, ...)" if (numbers == np.arange(n) + start).all() else ""
-    )
+    n, start = len(numbers), numbers[0]
+    if n >= COUNTING_ROWS and start in (0, 1) and not _TIME.search(name) and (numbers == np.arange(n) + start).all():
+        return f"counts the rows ({start:.0f}, {start + 1:.0f}, {start + 2:.0f}, ...)"
+    each_once = len(np.unique(numbers)) == n > 1 and not np.isnan(numbers).any()
+    return "numbers the rows" if each_once and _ROW_NAMES.fullmatch(name) else ""

@@ -213,26 +213,27 @@ def content_of(
             error = wrong
             columns = wrong.columns if isinstance(wrong, NotNumbersError) else source.text_columns()
     decisions = Decisions.of(columns, keep, decimal=options.get("decimal", "."), numbers=kind != "categories")
-    if content is not None and source.rereadable:
+    if content is not None and source.rereadable and not source.typed:
         decisions = replace(decisions, out={**_no_values(content, keep), **decisions.out})
     if decisions:
         again, left = source.after(decisions)
         try:
             return content_of(again, kind, together=together, keep=keep, **left).after(decisions)
         except (TypeError, ValueError) as wrong:  # too few columns are left, or there are other errors
-            if error is not None:
-                raise DataError(Message("{wrong}; {said}", wrong=wrong.args[0], said=decisions.said)) from wrong
+            raise DataError(Message("{wrong}; {said}", wrong=wrong.args[0], said=decisions.said)) from wrong
     if content is not None:
         return content
     assert error is not None
     content = _of_words(source, together=together) if kind is None else None
     if content is None:
         raise _with_doubts(data, error, columns) if kind is None else error
-    if out := _no_values(content, keep):
+    if out := {} if source.typed else _no_values(content, keep):
         without = Decisions(out)
-        with contextlib.suppress(TypeError, ValueError):  # too few columns are left
-            again, left = source.after(without)
+        again, left = source.after(without)
+        try:
             return content_of(again, kind, together=together, keep=keep, **left).after(without)
+        except (TypeError, ValueError) as wrong:  # too few columns are left
+            raise DataError(Message("{wrong}; {said}", wrong=wrong.args[0], said=without.said)) from wrong
     return content
 
 

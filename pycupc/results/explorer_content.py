@@ -68,8 +68,8 @@ def content(
     part["labels"] += [fit.labels[v] for v in named.tolist()]
     of_pairs, missing = _effects(effects, fit.labels, nodes)
     notes = getattr(fit, "notes", {})  # which a consensus lacks
-    data = f"Data: {notes['data']}." if "data" in notes else ""
-    part["note"] = " ".join(filter(None, (fit.page_note(), data, part["note"], missing)))
+    read = [f"{name.capitalize()}: {notes[name]}." for name in ("data", "test") if name in notes]
+    part["note"] = " ".join(filter(None, (fit.page_note(), *read, part["note"], missing)))
     return Content(
         **part,
         title=fit.title,

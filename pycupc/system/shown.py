@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any, ClassVar
 
+_NUMBER = re.compile(r"[-+]?(\d[\d,]*\.?\d*(e[-+]?\d+)?|inf|nan)")
 #: Between two cells of a table in a text.
 _GAP = re.compile(r" {2,}")
 
@@ -39,16 +40,29 @@ def as_lines(text: str) -> str:
 
 def as_table(columns: Mapping[str, Iterable[Any]]) -> str:
     """Columns as a table in HTML: floats with four digits, NaN and None as empty cells."""
-    head = "".join(f"<th>{html.escape(str(name))}</th>" for name in columns)
-    rows = ("".join(f"<td>{html.escape(_cell(v))}</td>" for v in row) for row in zip(*columns.values(), strict=True))
-    body = "".join(f"<tr>{row}</tr>" for row in rows)
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    shown = {str(name): [_text(value) for value in values] for name, values in columns.items()}
+    sides = ["left" if any(map(_is_word, texts)) else "right" for texts in shown.values()]
+
+    def row(kind: str, texts: Iterable[str]) -> str:
+        style = "padding: 0.1em 0.7em; text-align:"
+        cells = (
+            f'<{kind} style="{style} {side}">{html.escape(t)}</{kind}>' for t, side in zip(texts, sides, strict=True)
+        )
+        return f"<tr>{''.join(cells)}</tr>"
+
+    body = "".join(row("td", texts) for texts in zip(*shown.values(), strict=True))
+    return f"<table><thead>{row('th', shown)}</thead><tbody>{body}</tbody></table>"
 
 
-def _cell(value: Any) -> str:
+def _text(value: Any) -> str:
     if value is None or value != value:
         return ""
     return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _is_word(text: str) -> bool:
+    """Whether a cell is no number."""
+    return bool(text) and text != "-" and not _NUMBER.fullmatch(text)
 
 
 def as_picture(figure: Any, alt: str, *, pixels: int = 900) -> str:

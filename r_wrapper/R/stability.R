@@ -90,6 +90,7 @@ cu_stability <- function(x, alpha = 0.01, n_resamples = 100, scheme = c("bootstr
   }
   by_default <- missing(indepTest)
   if (by_default && is.data.frame(x)) {
+    if (missing(labels)) x <- variables_of(x, "x")
     chosen <- chosen_test(x, "x")
     x <- chosen$data
     indepTest <- chosen$test

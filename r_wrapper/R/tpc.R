@@ -42,6 +42,7 @@ cu_tpc <- function(suffStat, indepTest, alpha, labels, p, skel.method = c("stabl
                    clusterexport = NULL, engine = "auto", progress = interactive(),
                    sepset = c("auto", "list", "sparse"), quirks = FALSE, pMax = TRUE, cluster = NULL) {
   cl <- match.call() # before any argument is touched
+  if (!missing(suffStat)) suffStat <- with_variables(suffStat, indepTest, labels, p)
   labels <- check_labels(labels, p, suffStat, indepTest)
   match.arg(skel.method)
   sepset <- match.arg(sepset)

@@ -65,6 +65,24 @@ def test_numbers_with_one_unit_are_numbers_in_every_entrance(tmp_path, form, cap
     assert "without their unit: dose in" in (tmp_path / "out" / "graph.html").read_text(encoding="utf-8")
 
 
+def test_codes_are_told_in_every_entrance(tmp_path, capsys):
+    frame = pd.DataFrame(np.random.default_rng(1).integers(1, 4, (N, 3)), columns=[*"abc"])
+    frame.to_csv(tmp_path / "d.csv", index=False)
+    said = "every column of data holds few whole numbers, and the Gaussian test runs; if they are codes of categories: "
+    assert said in choose(frame).reason
+    assert said in choose(tmp_path / "d.csv").reason
+    for data in (frame, tmp_path / "d.csv"):
+        with pytest.warns(UserWarning, match=said):
+            pycupc.pc(data, alpha=0.05)
+    assert main(["run", str(tmp_path / "d.csv"), "--out", str(tmp_path / "out"), "--plot", "none"]) == 0
+    said += "--test discrete; if not: --test gaussian"
+    shown = capsys.readouterr()
+    assert said in shown.err.replace("\n", " ")
+    assert said in shown.out.replace("\n", " ")
+    files = {name: (tmp_path / "out" / name).read_text(encoding="utf-8") for name in ("manifest.json", "graph.html")}
+    assert all(said in text for text in files.values())
+
+
 def test_files_with_types_are_read_alike(tmp_path):
     pytest.importorskip("pyarrow")
     frame = table([f"{v} mg" for v in Z[:, 0]]).assign(w=[*map(str, Z[:-1, 1]), "?"])
@@ -193,6 +211,13 @@ def test_a_first_column_that_counts_the_rows_is_left_out(tmp_path, name):
             assert choice.labels == ("y", "z", "dose")
             assert f"{name or 'Unnamed: 0'} counts the rows (1, 2, 3, ...)" in choice.reason
     first = frame.columns[0]
+    few = frame[[first, "y"]]
+    with pytest.raises(
+        ValueError, match=r"at least 2 columns .*counts the rows \(1, 2, 3, \.\.\.\) \(to keep: keep=\['"
+    ):
+        choose(few)
+    sparse = frame.assign(**{first: RNG.permutation(N) + 40})
+    assert (len(choose(sparse).labels) == 3) == (name != "id")
     with warnings.catch_warnings():  # which say that a column counts the rows
         warnings.simplefilter("ignore")
         assert choose(frame, keep=[first]).content.table.values.shape[1] == 4

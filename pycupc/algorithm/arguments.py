@@ -56,6 +56,7 @@ class Problem:
     progress: ProgressHook | None
     known: Constraints | None = None
     reason: str = ""  # why this test, if it was chosen for a file
+    file: str = ""  # the name of the file, if the data are one
 
     @property
     def n_pairs(self) -> int:
@@ -146,7 +147,8 @@ def problem_of(given: Arguments, progress: ProgressHook | None = None, executor:
         chosen = _with_workers(chosen, given, executor)
     note = "reference (custom indepTest)" if custom else f"cpu (auto: {test.name} data)" if on_cpu else note
     limits = (given.alpha, given.m_max, given.checkpoint, executor)
-    return Problem(function, labels, test, *limits, gaps, fixed, chosen, note, name, progress, known, reason)
+    file = os.path.basename(given.suffStat) if isinstance(given.suffStat, str | os.PathLike) else ""
+    return Problem(function, labels, test, *limits, gaps, fixed, chosen, note, name, progress, known, reason, str(file))
 
 
 def _with_workers(engine: AnyEngine, given: Arguments, executor: Executor) -> AnyEngine:

@@ -283,5 +283,6 @@ def _assemble(problem: Problem, results: list[LevelResult], levels: AnyEngine | 
         tiers=problem.tiers,
         notes=({"quirks": note} if note else {})
         | ({"test": problem.reason} if problem.reason else {})
+        | ({"file": problem.file} if problem.file else {})
         | ({} if problem.known is None else {"known_before": problem.known.summary()}),
     )

@@ -7,7 +7,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from generate import generate, leaving
+from docstring_links import link_names
+from generate import as_page, generate
 from sphinx.application import Sphinx
 from sphinx.errors import ConfigError
 
@@ -18,8 +19,8 @@ author = "pycupc developers"
 copyright = "pycupc developers, MIT licence"
 release = version = pycupc.__version__
 
-extensions = ["sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.intersphinx", "numpydoc", "myst_nb"]
-exclude_patterns = ["_build", "_templates", "**.ipynb_checkpoints"]
+extensions = ["sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc", "myst_nb", "sphinx_copybutton"]
+exclude_patterns = ["_build", "_templates", "generated/notebooks", "**.ipynb_checkpoints"]
 templates_path = ["_templates"]
 nitpicky = False
 
@@ -31,20 +32,25 @@ nb_execution_timeout = 120
 nb_ipywidgets_js: dict[str, dict[str, str]] = {}  # the scripts of widgets, which nothing needs, lie on other servers
 
 autosummary_generate = True
+default_role = "literal"
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
-intersphinx_mapping: dict[str, tuple[str, None]] = {}
+
+# Code has a button that copies it; output has none.
+copybutton_selector = "div[class^=highlight-]:not(.highlight-text, .highlight-none, .highlight-myst-ansi) pre"
 
 html_theme = "pydata_sphinx_theme"
 html_title = f"pycupc {version}"
-html_static_path: list[str] = []
+html_static_path = ["_static", "generated/static"]
+html_css_files = ["pages.css"]
+html_search_scorer = str(Path(__file__).resolve().parent / "_static" / "search_scores.js")
 html_copy_source = False
 # Pages without pages below them: the column would be empty.
-_ALONE = ("index", "start", "usage", "generated/benchmarks", "generated/releases")
+_ALONE = ("index", "start", "choose", "generated/benchmarks", "generated/releases")
 html_sidebars: dict[str, list[str]] = {page: [] for page in _ALONE}
 html_theme_options = {
     "github_url": "https://github.com/pycupc/pycupc",
-    "header_links_before_dropdown": 8,
+    "header_links_before_dropdown": 6,
     "show_prev_next": True,
     "secondary_sidebar_items": ["page-toc"],
     "navigation_with_keys": False,
@@ -57,4 +63,5 @@ def setup(app: Sphinx) -> None:
         generate(with_r=not app.tags.has("no_r"))
     except FileNotFoundError as error:
         raise ConfigError(str(error)) from error
-    app.connect("source-read", lambda _, name, source: source.__setitem__(0, leaving(source[0], name)))
+    app.connect("source-read", lambda _, name, source: source.__setitem__(0, as_page(source[0], name)))
+    app.connect("autodoc-process-docstring", link_names, priority=600)  # after numpydoc

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 from pathlib import Path
+
+from notebook_files import is_notebook, with_download, write_notebooks
+from r_pages import write_r_pages
 
 DOCS = Path(__file__).resolve().parent
 ROOT = DOCS.parent
@@ -27,18 +29,37 @@ _LINK = re.compile(r"(!?\[[^\]]*\]\()([^)#:\s]+)(#[^)\s]*)?\)")
 
 def generate(*, with_r: bool) -> None:
     """Write all pages of `FOLDER` anew; R's manual needs R, without which its page only says where the manual is."""
-    shutil.rmtree(FOLDER, ignore_errors=True)
+    for old in (
+        FOLDER,
+        DOCS / "reference" / "api",
+    ):  # the latter holds what autosummary wrote, also of names that are gone
+        shutil.rmtree(old, ignore_errors=True)
     FOLDER.mkdir()
     for name, source in TEXTS.items():
         path = ROOT / source
         (FOLDER / name).write_text(_moved(path.read_text(encoding="utf-8"), path.parent), encoding="utf-8")
     (FOLDER / "command_line.md").write_text(_commands(), encoding="utf-8")
-    (FOLDER / "r_manual.md").write_text(_manual(with_r), encoding="utf-8")
+    write_notebooks(DOCS / "notebooks", FOLDER / "notebooks", _leading_out)
+    _write_explorer(FOLDER / "static")
+    write_r_pages(ROOT / "r_wrapper" / "man", FOLDER, with_r=with_r)
 
 
-def leaving(text: str, name: str) -> str:
-    """`text` of the page `name`, its links to files that are no pages leading to the repository."""
-    return _moved(text, (DOCS / name).parent) if not name.startswith("generated/") else text
+def as_page(text: str, name: str) -> str:
+    """`text` of the page `name`, its links to files that are no pages leading to the repository; notebooks as files."""
+    if name.startswith("generated/"):
+        return text
+    text = _moved(text, (DOCS / name).parent)
+    return with_download(text, name) if is_notebook(text) else text
+
+
+def _leading_out(text: str) -> str:
+    """`text` of a notebook, all its links within the project leading to the repository."""
+    folder = DOCS / "notebooks"
+
+    def link(found: re.Match[str]) -> str:
+        return f"{found[1]}{REPOSITORY}/{(folder / found[2]).resolve().relative_to(ROOT)}{found[3] or ''})"
+
+    return _LINK.sub(link, text)
 
 
 def _moved(text: str, folder: Path) -> str:
@@ -57,6 +78,22 @@ def _moved(text: str, folder: Path) -> str:
     return _LINK.sub(link, text)
 
 
+def _write_explorer(folder: Path) -> None:
+    """The explorer of the example data, which the first page shows."""
+    import pycupc
+
+    folder.mkdir()
+    data = pycupc.load_example("greenhouse")
+    fit = pycupc.pc(data, alpha=0.01, engine="cpu")
+    units = {"lamps": "h per day", "sunshine": "h per day", "light": "mol per m² and day", "temperature": "°C"}
+    units |= {"outside": "°C", "watering": "l per m² and day", "growth": "g per m² and day", "harvest": "kg per m²"}
+    units |= {"price": "cents per kWh", "wind": "m/s", "co2": "ppm", "heating": "W per m²"}
+    units |= dict.fromkeys(("vents", "humidity", "mildew"), "per cent")
+    groups = {"weather and market": ["sunshine", "price", "outside", "wind"], "plants": ["growth", "mildew", "harvest"]}
+    name, of_page = "Greenhouses, the example data", {"effects": pycupc.effects(fit, data), "units": units}
+    fit.explore(folder / "example.html", name=name, groups=groups, show=False, **of_page)
+
+
 def _commands() -> str:
     """The help of every command."""
     from pycupc.cli import build_parser
@@ -68,26 +105,4 @@ def _commands() -> str:
         parser = build_parser(command)
         of_command = parser._subparsers._group_actions[0].choices[command]  # type: ignore[union-attr,index]
         parts += [f"## pycupc {command}\n", "```text", of_command.format_help().rstrip(), "```\n"]
-    return "\n".join(parts)
-
-
-def _manual(with_r: bool) -> str:
-    """R's manual: a section for each page, as R's tools make HTML of it."""
-    head = "# R functions\n\nThe manual of the R package, which `?cu_pc` shows in R.\n"
-    if with_r and not shutil.which("Rscript"):
-        raise FileNotFoundError(
-            "the reference of the R functions needs R, and there is no Rscript on the PATH: install R, or leave this "
-            "reference out with python -m sphinx -t no_r"
-        )
-    if not with_r:
-        return head + "\nThese pages were built without R; the manual is in [r_wrapper/man](../../r_wrapper/man).\n"
-    paths = sorted(map(str, (ROOT / "r_wrapper" / "man").glob("*.Rd")))
-    expression = r'for (path in commandArgs(TRUE)) { cat("\f"); tools::Rd2HTML(path) }'
-    command = ["Rscript", "-e", expression, *paths]
-    done = subprocess.run(command, stdout=subprocess.PIPE, check=True, encoding="utf-8")
-    parts = [head]
-    for path, page in zip(paths, done.stdout.split("\f")[1:], strict=True):
-        title, _, body = page[page.index("<h2>") + 4 : page.rindex("</div>")].partition("</h2>")
-        body = re.sub("<h3>(.*?)</h3>", r'<p class="rubric">\1</p>', re.sub(r"</?a\b[^>]*>", "", body))
-        parts.append(f"## {Path(path).stem}\n\n{title}\n\n```{{raw}} html\n{body}\n```\n")
     return "\n".join(parts)

@@ -26,9 +26,9 @@ VENV = ROOT / ".venv-tests"
 #: Test processes that run side by side, at most; some tests measure time.
 MAX_WORKERS = 4
 #: The tests of `--quick`, by the names of their files: recorded answers of pcalg, properties, and of every room the
-#: files that take few seconds. Together they need 40 s of one processor, compiled code being there.
+#: files that take few seconds. Together they need 40 s of one processor, compiled code being there; the checks, 30 s.
 QUICK = (
-    *("golden", "properties", "whole_runs", "parameters", "arguments", "background", "level_checkpoint", "rfci"),
+    *("golden", "properties", "whole_runs", "parameters", "arguments", "background", "rfci"),
     *("exports", "knowledge", "named_graph", "sepset", "explanation", "pagalgo", "results", "serialisation"),
     *("pag_rules", "fisher_z", "custom", "batch", "content_digest", "correlation", "categories", "readers"),
     *("cli_texts", "stability", "effects"),

@@ -71,7 +71,8 @@ _ENGINE = (
 )
 _TIERS = (
     "what is known: a file in Tetrad's format with tiers (addtemporal) and arrows (forbiddirect, requiredirect); "
-    "no arrow points to an earlier tier. Then --maj-rule holds unless --conservative is given, and --solve-confl"
+    "no arrow points to an earlier tier, and variables without a tier may be in any. Then --maj-rule holds unless "
+    "--conservative is given, and --solve-confl"
 )
 _ALPHA = checks.number("a number in [0, 1]", lambda alpha: 0 <= alpha <= 1)
 _LIMIT = checks.number("a whole number of at least 0, or inf", lambda m: m == math.inf or (m >= 0 and m == int(m)))

@@ -150,7 +150,7 @@ def skeleton(  # noqa: PLR0913 - pcalg's arguments
     tiers : sequence of p numbers, mapping, `Knowledge`, or path, optional
         The tier of each variable, see `Knowledge`; a path names a file in Tetrad's format. A later tier cannot cause an
         earlier one, so that conditioning sets are drawn from fewer variables: the skeleton equals tpc's, version 1.0
-        (docs/contracts/tiers.md).
+        (docs/contracts/tiers.md). A variable without a tier (None) may be in any.
     context_all, context_tier : sequence of variables, optional
         Variables that nothing causes, which are parents of all others, or of all others in their tier.
     forbidden : bool (p, p), or list of (tail, head), optional

@@ -75,7 +75,7 @@ class TieredLevels:
         self._lists = NearLists(self._low, self._high, self._tiers)
 
     def _level_0_asks_for_more(self, result: LevelResult) -> bool:
-        tier = self._tiers.tier
+        tier = self._tiers.first
         p, n_until = len(tier), np.cumsum(np.bincount(tier))
         n_gaps, untested = None, self._fixed
         if self._gaps is not None:

@@ -18,6 +18,7 @@ from pycupc.cli.option_types import correlation_argument, delimiter, imputation_
 from pycupc.cli.output import one_of
 from pycupc.data import EXAMPLE, EXAMPLES, OLDER_NAMES, DataError
 from pycupc.data.content import Content
+from pycupc.data.covariances import are_covariances
 from pycupc.data.names import listed
 from pycupc.data.readers import ReadOptions, read_correlation
 from pycupc.data.source import STDIN
@@ -41,7 +42,8 @@ def add_data_arguments(parser: argparse.ArgumentParser, *, rows: bool = False) -
     add = parser.add_argument_group("data").add_argument
     table = (
         "table with one column per variable and one row per observation: .csv, .tsv or .txt, also compressed "
-        "(.gz, .bz2, .xz), .parquet, .feather, .xlsx, .npy, .h5ad, or - for standard input"
+        "(.gz, .bz2, .xz), .parquet, .feather, .xlsx, .npy, .h5ad, or - for standard input; or covariances as Tetrad "
+        "writes them, .cov.txt: the number of rows, the names, the lower triangle"
     )
     add("data", nargs="?", type=Path, metavar="DATA", help=table)
     example = (
@@ -68,6 +70,11 @@ def add_data_arguments(parser: argparse.ArgumentParser, *, rows: bool = False) -
     add("--sheet", metavar="NAME", help="sheet of an Excel file (needed if there are several)")
     for name, what in (("--only", "read these columns and no others"), ("--drop", "leave out these columns")):
         add(name, action="extend", nargs="+", default=[], metavar="NAME", help=f"{what}; give DATA before")
+    across = (
+        "rows are variables, as genes often are, and columns observations; a first column of text names the variables, "
+        "which --only and --drop choose, and other columns of text are left out"
+    )
+    add("--transpose", action="store_true", help=across)
     add("--drop-non-numeric", action="store_true", help="leave out all columns with other cells than numbers")
     kept = (
         "keep these columns, though their texts name the rows, are dates in order or free text, which are left out "
@@ -144,11 +151,10 @@ def read(args: argparse.Namespace, bar: LevelBar | None = None) -> tuple[Choice,
     """
     path: Path = EXAMPLES[args.example] if args.example else args.data
     where = "standard input" if str(path) == STDIN else path
-    options = {f.name: getattr(args, f.name) for f in fields(ReadOptions)}
-    del options["missing"]
-    is_matrix = isinstance(args.correlation, int)
+    options = {f.name: getattr(args, f.name) for f in fields(ReadOptions) if f.name not in ("missing", "units")}
     try:
-        choice = _of_matrix(args, path, options) if is_matrix else _of_table(args, path, options, bar)
+        of_correlations = isinstance(args.correlation, int)
+        choice = _of_matrix(args, path, options) if of_correlations else _of_table(args, path, options, bar)
     except DataError:
         raise
     except (TypeError, ValueError) as error:
@@ -160,7 +166,8 @@ def read(args: argparse.Namespace, bar: LevelBar | None = None) -> tuple[Choice,
         text = "a spreadsheet that opens the .csv files of the results takes these names for formulas (--spreadsheet)"
         warnings.warn(f"{text}: {listed(formulas)}", stacklevel=2)
     table, p, n = choice.content.table, choice.data.p, choice.data.n
-    kind = "correlation matrix" if is_matrix else str(choice.content)
+    is_matrix = choice.content.is_matrix
+    kind = str(choice.content) if not is_matrix else "correlation matrix" if of_correlations else "covariances"
     if not getattr(args, "quiet", True):  # `estimate`, which may print JSON, has no --quiet
         of = f"the correlations of {counted(p, 'variable')}, of {counted(n, 'observation')},"
         rows = f"{counted(len(table.values), 'observation')} of {counted(p, 'variable')}"
@@ -172,10 +179,12 @@ def read(args: argparse.Namespace, bar: LevelBar | None = None) -> tuple[Choice,
 
 def _of_matrix(args: argparse.Namespace, path: Path, options: dict[str, Any]) -> Choice:
     """The choice for a correlation matrix."""
+    if are_covariances(path):
+        raise DataError(f"{path}: holds covariances and the number of observations; leave --correlation out")
     matrix = read_correlation(path, ReadOptions(**options))
     C = definite(matrix.values, nearest=True) if args.nearest else matrix.values
     data = SuffStat(C, args.correlation, matrix.labels)
-    content = Content("numbers", matrix, np.zeros(0, dtype=np.int64))
+    content = Content("numbers", matrix, np.zeros(0, dtype=np.int64), is_matrix=True)
     return Choice("gaussian", gaussCItest, data, content, "a correlation matrix (--correlation): the Gaussian test")
 
 

@@ -27,13 +27,21 @@ class PictureOption:
     how: dict[str, Any] = field(default_factory=dict)
     commands: tuple[str, ...] = ("plot", "run")
     value: Callable[[Any, Sequence[str]], Any] = lambda given, labels: given
-    of_pages: bool = False  # whether the explorer has it too
+    of_pages: bool = False  # whether the explorer has it
+    of_pictures: bool = True
 
 
 def _read_groups(path: Path, labels: Sequence[str]) -> dict[str, list[str]]:
     """The groups of a file with a line ``variable,group`` for each variable that has one, and perhaps a header."""
-    source = read_source(path)
     groups: dict[str, list[str]] = {}
+    for variable, group in _read_pairs(path, labels, "group"):
+        groups.setdefault(group, []).append(variable)
+    return groups
+
+
+def _read_pairs(path: Path, labels: Sequence[str], what: str) -> list[list[str]]:
+    """The lines ``variable,text`` of a file without its header; `what` says what the text is."""
+    source, pairs = read_source(path), []
     with open_text(source) as file:
         for number, cells in enumerate(csv.reader(file), 1):
             row = [cell.strip() for cell in cells]
@@ -41,13 +49,13 @@ def _read_groups(path: Path, labels: Sequence[str]) -> dict[str, list[str]]:
                 continue
             if len(row) != 2:
                 raise DataError(
-                    f"{source.name}, line {number}: expected a variable and its group, got {len(row)} cells"
+                    f"{source.name}, line {number}: expected a variable and its {what}, got {len(row)} cells"
                 )
             if row[0] not in labels:
                 there = f"the variables are {listed(labels)}"
                 raise DataError(f"{source.name}, line {number}: there is no variable {row[0]!r}; {there}")
-            groups.setdefault(row[1], []).append(row[0])
-    return groups
+            pairs.append(row)
+    return pairs
 
 
 #: By the name of the argument of `pycupc.graph.drawing.plot`.
@@ -72,6 +80,23 @@ OPTIONS = {
         {"nargs": "+", "action": "append", "metavar": "NAME"},
         commands=("plot",),
     ),
+    "units": PictureOption(
+        "--units",
+        "units of variables, for the effects on the explorer's page: a file with a line 'variable,unit' for each",
+        {"type": Path, "metavar": "FILE"},
+        commands=("plot",),
+        value=lambda path, labels: dict(_read_pairs(path, labels, "unit")),
+        of_pages=True,
+        of_pictures=False,
+    ),
+    "name": PictureOption(
+        "--name",
+        "name of the data, the headline of the explorer's page",
+        {"metavar": "TEXT"},
+        commands=("plot",),
+        of_pages=True,
+        of_pictures=False,
+    ),
     "title": PictureOption("--no-title", "draw no title", {"action": "store_false", "default": None}),
     "legend": PictureOption("--no-legend", "draw no legend", {"action": "store_false", "default": None}),
     "figsize": PictureOption(
@@ -93,12 +118,14 @@ def add_options(group: Any, command: str) -> None:
 def picture_arguments(args: argparse.Namespace, labels: Sequence[str], *, page: bool = False) -> dict[str, Any]:
     """The arguments for a picture, or for the explorer, that were given; DataError if a file does not fit."""
     given = {name: getattr(args, f"picture_{name}", None) for name in OPTIONS}
-    if args.command == "plot" and page:
+    used = {name: option.of_pages if page else option.of_pictures for name, option in OPTIONS.items()}
+    if args.command == "plot":
         for name, option in OPTIONS.items():
-            if given[name] is not None and not option.of_pages:
-                args.parser.error(f"{option.flag} is of pictures, not of the explorer (.html)")
+            if given[name] is not None and not used[name]:
+                which = "pictures, not of the explorer (.html)" if page else "the explorer (.html), not of pictures"
+                args.parser.error(f"{option.flag} is of {which}")
     return {
         name: option.value(given[name], labels)
         for name, option in OPTIONS.items()
-        if given[name] is not None and (option.of_pages or not page)
+        if given[name] is not None and used[name]
     }

@@ -6,13 +6,14 @@ import argparse
 import json
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pycupc.cli import picture_options
 from pycupc.cli.folder import MANIFEST
 from pycupc.cli.output import OK, add_command
 
 if TYPE_CHECKING:
+    from pycupc.effects.effects_result import Effects
     from pycupc.stability import Consensus, PagConsensus
 
 _PICTURES = (".png", ".svg", ".pdf", ".tikz")
@@ -46,6 +47,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     picture_options.add_options(parser, "plot")
     add("--data", metavar="FILE", help="observations, for correlations that the explorer shows and the result lacks")
+    add("--effects", action="store_true", help="show possible effects on the explorer's page, in the units of --data")
     add("--open", action="store_true", help="open what was written, or graph.html of the folder RESULT")
 
 
@@ -69,8 +71,11 @@ def main(args: argparse.Namespace) -> int:
     ending = out.suffix.lower()
     if ending not in (*_PICTURES, ".html"):
         args.parser.error(f"--out must end in {', '.join(_PICTURES)} or .html, got {out.name}")
-    fit = _consensus(args.result) or load(args.result, None if args.data is None else SuffStat.from_data(args.data))
+    data = None if args.data is None else SuffStat.from_data(args.data)
+    fit = _consensus(args.result) or load(args.result, data)
     look = picture_options.picture_arguments(args, fit.labels, page=ending == ".html")
+    if args.effects:
+        look["effects"] = _effects(fit, args, page=ending == ".html")
     if ending == ".html":
         fit.explore(out, around=args.around, radius=args.radius, show=False, **look)
     elif isinstance(fit, (Consensus, PagConsensus)):
@@ -81,6 +86,20 @@ def main(args: argparse.Namespace) -> int:
     if args.open:
         _open(out)
     return OK
+
+
+def _effects(fit: Any, args: argparse.Namespace, *, page: bool) -> Effects:
+    """The possible effects for the page; a wrong combination of options is an error of usage."""
+    from pycupc.effects.effects import effects
+    from pycupc.results.pcalgo import PcAlgo
+
+    if not page:
+        args.parser.error("--effects is of the explorer (.html), not of pictures")
+    if args.data is None:
+        args.parser.error("--effects goes with --data FILE, the observations")
+    if not isinstance(fit, PcAlgo):
+        args.parser.error(f"--effects needs a result of the method pc, got {fit.title}")
+    return effects(fit, args.data)
 
 
 def _consensus(source: Path) -> Consensus | PagConsensus | None:

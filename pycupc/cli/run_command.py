@@ -17,6 +17,7 @@ from pycupc.cli.interrupts import interrupting
 from pycupc.cli.output import INTERRUPTED, NoRoomError, add_command
 from pycupc.cli.writing import GRAPH_FILES, FileKind, graph_files, pictures, text, too_large
 from pycupc.data import TRUTHS
+from pycupc.data.clean_columns import FACTS
 from pycupc.graph import exports
 from pycupc.results.edge_columns import sepset_columns
 from pycupc.results.pagalgo import PagAlgo
@@ -83,8 +84,7 @@ def main(args: argparse.Namespace) -> int:
         fit, interruption = _fit(args, record, shown)
         if args.to_cpdag and interruption is None:
             fit = _cpdag_of(fit)
-        facts = ("columns_left_out", "marks_of_missing", "rows_dropped")
-        if decided := [record.source[fact] for fact in facts if fact in record.source]:
+        if decided := [record.source[fact] for fact in FACTS if fact in record.source]:
             fit.notes["data"] = "; ".join(decided)
         if fit.p_values.deferred:
             with record.timed("p_values"), level_bar(wanted=shown):
@@ -125,7 +125,10 @@ def _fit(args: argparse.Namespace, record: writing.Run, shown: bool) -> tuple[Pc
             picture_options.picture_arguments(args, choice.labels)  # before the tests, which may take hours
             with record.timed(args.method):
                 options = method_options.method_arguments(args, inputs.arguments_of_data(args, choice))
-                return function_of(args.method)(choice.data, alpha=args.alpha, progress=bar, **options), None
+                fit = function_of(args.method)(choice.data, alpha=args.alpha, progress=bar, **options)
+            if choice.unexpected:
+                fit.notes["test"] = str(choice.reason).removeprefix(f"{choice.content.decided}; ")
+            return fit, None
     except Interrupted as interrupt:
         partial = interrupt.partial
         if not args.keep_partial or partial is None:
@@ -149,7 +152,8 @@ def _found_of_the_truth(fit: PcAlgo | PagAlgo, example: str | None) -> dict[str,
     """How much of the true graph of example data was found, for the manifest; {} if it or a variable is not known."""
     if example not in TRUTHS or not isinstance(fit, PcAlgo):
         return {}
-    from pycupc.truth import evaluate, load_truth
+    from pycupc.truth.evaluation import evaluate
+    from pycupc.truth.known_graph import load_truth
 
     truth = load_truth(example)
     if set(fit.labels) != set(truth.labels):

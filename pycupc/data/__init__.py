@@ -3,6 +3,10 @@
     table.py, column_checks.py    the one door, and the findings of one pass over a table
     mixed.py                      tables of numbers and categories together
     content.py                    what a table holds: numbers, categories or both, complete or with gaps
+    clean_columns.py              columns that are left out, numbers with a unit, marks of missing values
+    text_columns.py, units.py     columns of text; numbers with a unit
+    dates.py                      texts that are dates
+    covariances.py                covariances in files of Tetrad
     in_memory.py                  tables in memory: pandas, polars, Arrow, xarray, ...
     readers.py                    tables of numbers from files
     categories.py                 tables of categories from files, and as codes

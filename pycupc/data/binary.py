@@ -49,6 +49,14 @@ def arrow_schema(source: Source) -> Any:
         raise _damaged(source, error) from error
 
 
+def text_in_front(source: Source) -> tuple[str, list[str]] | None:
+    """The name and the cells of the first column of a Parquet or Feather file, if it is no column of numbers."""
+    schema = arrow_schema(source)
+    if not len(schema.names) or NUMERIC.match(str(schema.types[0])):
+        return None
+    return schema.names[0], [str(cell) for cell in read_arrow(source, schema.names[:1]).column(0).to_pylist()]
+
+
 def read_arrow(source: Source, columns: Sequence[str]) -> Any:
     """The pyarrow.Table of some columns of a Parquet or Feather file."""
     import pyarrow

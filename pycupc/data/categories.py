@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextvars import ContextVar
 from dataclasses import replace
 from pathlib import PurePath
 from typing import Any
@@ -18,8 +19,9 @@ from pycupc.data.in_memory import RawTable, column_names
 from pycupc.data.names import DataError, is_real, kept_names, listed
 from pycupc.data.readers import check_size, complete_rows
 from pycupc.data.source import read_source
-from pycupc.data.text_columns import MANY_TEXTS
-from pycupc.data.text_layout import MISSING, ReadOptions, is_mark, is_number, like_a_number, option, unit_of
+from pycupc.data.text_columns import MANY_TEXTS, MOST_LEVELS
+from pycupc.data.text_layout import MISSING, ReadOptions, is_mark, is_number, like_a_number, option
+from pycupc.data.units import unit_of, without_unit
 from pycupc.system.localised_message import Message, Words
 from pycupc.system.logging import logger
 
@@ -35,23 +37,32 @@ def read_categories(path: str | PurePath, options: ReadOptions | None = None) ->
     """
     options, types = options or ReadOptions(), list[str]()
     source = read_source(path)
+    of_all: dict[str, Any] = {"only": (), "drop": ()} if options.transpose else {}
     if options.drop_non_numeric:
         raise DataError(f"{source.name}: {option('drop_non_numeric', value=True)} leaves no categories; name columns")
+    if options.transpose and source.kind in ("parquet", "feather"):
+        raise DataError(f"{source.name}: categories in {source.kind} are not transposed; write the table transposed")
     if source.kind in ("parquet", "feather"):
         schema = binary.arrow_schema(source)
         columns = list(map(str, schema.names))
         labels, layout = kept_names(source.name, columns, options.only, options.drop), f"the names of {source.kind}"
-        types = [str(schema.field(name).type) for name in labels]
+        types = ["double" if name in options.units else str(schema.field(name).type) for name in labels]
         body = [["" if v is None else str(v) for v in c.to_pylist()] for c in binary.read_arrow(source, labels).columns]
+        for column in [body[labels.index(name)] for name in options.units]:
+            column[:] = [without_unit(cell) for cell in column]
         cells, rows_have_names = np.array(body, dtype=object).T, False
     else:
-        found = Cells.of(source, replace(options, header="no" if options.header == "no" else "yes"))
+        found = Cells.of(source, replace(options, header="no" if options.header == "no" else "yes", **of_all))
+        found = found.with_row_names() if options.transpose else found
         kept, layout = found.layout.columns, found.layout.words
         labels = [found.layout.names[k] for k in kept]
         cells = np.array([[row[k].strip() for k in kept] for _, row in found.body()], dtype=object)
         cells = cells.reshape(-1, len(kept))
         found.warn_of_groups()
-        rows_have_names = found.rows_have_names(len(cells))
+        rows_have_names = found.rows_have_names(len(cells)) and not options.transpose
+        if options.transpose:
+            cells, labels = _transposed(source.name, cells, found, options)
+            layout += "; transposed: rows are variables"
     check_size(source.name, len(cells), len(labels))
     no_value = _MISSING | {cell.strip().casefold() for cell in options.na}
     holes = np.array([[cell.casefold() in no_value for cell in row] for row in cells.tolist()])
@@ -63,8 +74,15 @@ def read_categories(path: str | PurePath, options: ReadOptions | None = None) ->
     return complete_rows(source.name, table, holes, options.missing)
 
 
-#: Largest number of different values of a categorical column, since the tests store the code of a value in one byte.
-MOST_LEVELS = 255
+def _transposed(name: str, cells: NDArray[Any], found: Cells, options: ReadOptions) -> tuple[NDArray[Any], list[str]]:
+    """The cells with rows as columns, of which the options `only` and `drop` choose some, and their names."""
+    has_names = found.layout.has_row_names
+    names = found.first_column() if has_names else [f"V{k + 1}" for k in range(len(cells))]
+    kept = kept_names(name, names, options.only, options.drop)
+    place = {one: k for k, one in enumerate(names)}
+    return cells[[place[one] for one in kept]].T, kept
+
+
 #: Up to this number of different whole numbers, a column beside columns of words is taken for codes of categories.
 MOST_CODES = 20
 #: Fewer different words beside measurements may mean that a value is missing.
@@ -111,11 +129,31 @@ def code_table(values: NDArray[Any], names: Sequence[str]) -> tuple[NDArray[np.i
     return codes, tuple(categories)
 
 
+#: Names of columns whose texts are categories, though nearly every row may have another one.
+_KEPT = ContextVar("_KEPT", default=frozenset[str]())
+
+
+@contextlib.contextmanager
+def keeping(names: Iterable[str]) -> Iterator[None]:
+    """Inside, the texts of these columns are categories because somebody said so."""
+    token = _KEPT.set(frozenset(names))
+    try:
+        yield
+    finally:
+        _KEPT.reset(token)
+
+
+def are_kept(name: str) -> bool:
+    """Whether somebody said that the texts of a column are categories."""
+    return name in _KEPT.get()
+
+
 def check_texts(names: Sequence[str], categories: Iterable[Sequence[Any] | None], rows: Sequence[int]) -> None:
     """Raise `ValueError` if a column holds no categories: nearly every row has another value, or numbers have a unit.
 
     `categories`: the different values of each column, None where they are not to be looked at; `rows`: the number of
-    rows of each column that have a value. Also raises as `check_marks`.
+    rows of each column that have a value. Columns of `keeping` only need few enough categories for a test. Also raises
+    as `check_marks`.
     """
     known = list(categories)
     check_marks(names, known)
@@ -124,7 +162,8 @@ def check_texts(names: Sequence[str], categories: Iterable[Sequence[Any] | None]
     for name, kept, n in zip(names, known, rows, strict=True):
         texts = [one for one in kept or () if isinstance(one, str)]
         k, unit = len(kept or ()), unit_of(texts)
-        if kept and (k > MOST_LEVELS or (k > MANY_TEXTS and 2 * k > n) or (unit and k > MOST_CODES)):
+        no_category = not are_kept(name) and ((k > MANY_TEXTS and 2 * k > n) or (unit and k > MOST_CODES))
+        if kept and (k > MOST_LEVELS or no_category):
             shown.append(f"{name} ({k:,} different values in {n:,} rows, such as {str(kept[0])!r})")
             if unit:
                 units[unit] = None

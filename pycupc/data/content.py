@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import os
 import re
 import shlex
@@ -15,14 +14,16 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.data.categories import is_measured, is_missing, look_categorical, read_categories, values_of
-from pycupc.data.in_memory import RawTable, chosen_columns, is_frame
+from pycupc.data.categories import are_kept, is_measured, is_missing, look_categorical, read_categories, values_of
+from pycupc.data.clean_columns import Decisions, counts_the_rows
+from pycupc.data.in_memory import RawTable, chosen_columns, is_frame, with_columns
 from pycupc.data.mixed import MixedTable
 from pycupc.data.names import DataError, listed
 from pycupc.data.source import STDIN
 from pycupc.data.table import Table
-from pycupc.data.text_columns import MANY_TEXTS, NotNumbersError, TextColumn, marks_of_missing, no_variables
-from pycupc.data.text_layout import ReadOptions, like_a_number, unit_of
+from pycupc.data.text_columns import MANY_TEXTS, NotNumbersError, TextColumn
+from pycupc.data.text_layout import MISSING, ReadOptions, like_a_number, option
+from pycupc.data.units import numbers_in, unit_of
 from pycupc.system.localised_message import Message, Words
 
 Columns = Literal["numbers", "categories", "both"]
@@ -38,7 +39,8 @@ class Content:
     table: Table | RawTable | MixedTable
     gaps: NDArray[np.int64]  # the columns with missing values, ascending
     found: str = ""  # of a table that holds words, how the kind was found out, in a clause
-    decided: str | Message = ""  # which columns were left out, and which marks taken for missing values
+    is_matrix: bool = False  # of correlations
+    decided: str | Message = ""  # what was decided about columns, see `pycupc.data.clean_columns.Decisions`
 
     @property
     def source(self) -> str:
@@ -54,23 +56,14 @@ class Content:
         name = {"numbers": "data", "categories": "categories", "both": "numbers and categories"}[self.kind]
         return f"{name} with gaps" if len(self.gaps) else name
 
-    def after(self, out: Mapping[str, str], marks: Mapping[str, str], columns: Mapping[str, TextColumn]) -> Content:
-        """This content, of a table from which columns were left `out`, each with the reason, and in which `marks`, by
-        column, were taken for missing values; `columns` as they were before."""
-        parts, facts = [], dict[str, str]()
-        if out:
-            names = list(out)
-            said = listed([f"{name} {why}" for name, why in out.items()], "; ")
-            keep = Words(f"keep={names}", in_shell=" ".join(["--keep", *map(shlex.quote, names)]))
-            parts.append(Message("left out, since no variables: {said} (to keep: {keep})", said=said, keep=keep))
-            facts["columns_left_out"] = str(parts[-1])
-        if marks:
-            said = listed([f"{mark!r} in {name} ({columns[name].words:,} rows)" for name, mark in marks.items()])
-            parts.append(Message("taken for missing values, beside numbers: {said}", said=said))
-            facts["marks_of_missing"] = str(parts[-1])
-        table = replace(self.table, facts={**self.table.facts, **facts})
-        decided = parts[0] if len(parts) == 1 else Message("{first}; {second}", first=parts[0], second=parts[1])
-        return replace(self, table=table, decided=decided)
+    def after(self, decisions: Decisions) -> Content:
+        """This content, of a table that was read after these decisions about its columns."""
+        facts = {name: str(part) for name, part in decisions.parts.items()}
+        decided: str | Message = decisions.said
+        if self.decided:
+            decided = Message("{first}; {second}", first=decided, second=self.decided)
+        facts |= {name: f"{facts[name]}; {said}" for name, said in self.table.facts.items() if name in facts}
+        return replace(self, table=replace(self.table, facts={**self.table.facts, **facts}), decided=decided)
 
 
 @dataclass(frozen=True)
@@ -109,6 +102,17 @@ class _Memory:
         texts = [name for name, kind in zip(frame.columns, kinds, strict=True) if _TEXTS.match(kind)]
         return {str(name): TextColumn.of(frame[name].to_numpy().tolist()) for name in texts}
 
+    def after(self, decisions: Decisions) -> tuple[Any, dict[str, Any]]:
+        """The data and the options with which they are read after these decisions about columns."""
+        columns = {}
+        if decisions.units or decisions.marks:
+            by_name = {str(name): name for name in self.data.columns}
+            for name in {**decisions.units, **decisions.marks}:
+                missing = MISSING | {decisions.marks.get(name, "").casefold()}
+                columns[name] = numbers_in(self.data[by_name[name]].to_numpy().tolist(), missing)
+        data = with_columns(self.data, columns) if columns else self.data
+        return data, {**self.options, "drop": [*self.options.get("drop", ()), *decisions.out]}
+
     def cells(self) -> RawTable:
         """The categories themselves, None or NaN where a value is missing."""
         return values_of(chosen_columns(self.data, **self.options) if self.options else self.data, "data")
@@ -129,11 +133,22 @@ class _File(_Memory):
 
     def text_columns(self) -> dict[str, TextColumn]:
         """The columns of text of a file with types; of other files the error about their numbers has them."""
-        if PurePath(self.data).suffix.lower() not in (".parquet", ".feather") or not Path(self.data).is_file():
+        if not self.typed_columns or not Path(self.data).is_file():
             return {}
         table = self.cells()
         columns = zip(table.names, table.types, table.values.T.tolist(), strict=True)
         return {name: TextColumn.of(cells) for name, kind, cells in columns if _TEXTS.match(kind)}
+
+    def after(self, decisions: Decisions) -> tuple[Any, dict[str, Any]]:
+        more = {"drop": decisions.out, "na": dict.fromkeys(decisions.marks.values()), "units": decisions.units}
+        if self.typed_columns:  # in which also texts of numbers have to be named
+            more["units"] = {**decisions.units, **decisions.marks}
+        return self.data, self.options | {name: [*self.options.get(name, ()), *own] for name, own in more.items()}
+
+    @property
+    def typed_columns(self) -> bool:
+        """Whether the file says the types of the columns."""
+        return PurePath(self.data).suffix.lower() in (".parquet", ".feather")
 
     def cells(self) -> RawTable:
         return read_categories(os.fsdecode(self.data), ReadOptions(**self.options))
@@ -173,8 +188,8 @@ def content_of(
 ) -> Content:
     """Read a table, and find out its kind unless it is given; values may be missing.
 
-    Columns of a file or of a DataFrame that are no variables, as `TextColumn.no_variable` says, are left out unless
-    they are to be kept.
+    Columns of a file or of a DataFrame that are no variables, as `TextColumn.no_variable` says, are left out, numbers
+    with a unit are read without it, and a mark beside numbers is a missing value, unless the columns are to be kept.
 
     `data`: a table in memory, a `MixedTable`, or the path of a file. `together`: whether a table that holds words is of
     both kinds even if they are in all columns. `keep`: names of columns. `options`: as of `Table.of`. DataError,
@@ -187,43 +202,92 @@ def content_of(
     content, error = None, None
     if kind in ("both", "categories"):
         content = _both(source.mixed()) if kind == "both" else _categories(source)
-        columns: Mapping[str, TextColumn] = {} if source.typed or not source.rereadable else _many_texts(content)
+        columns: Mapping[str, TextColumn] = {} if source.typed or not source.rereadable else _texts(content)
     else:
         try:
             table = source.numbers()
-            return Content("numbers", table, table.ends.incomplete())
+            content, columns = Content("numbers", table, table.ends.incomplete()), {}
         except (DataError, TypeError) as wrong:
             if not source.rereadable or options.get("drop_non_numeric"):
                 raise
             error = wrong
             columns = wrong.columns if isinstance(wrong, NotNumbersError) else source.text_columns()
-    out, marks = no_variables(columns, keep), dict[str, str]()
-    if error is not None and isinstance(data, (str, os.PathLike)):  # a test of categories may mean the mark itself
-        marks = marks_of_missing(columns)
-    if out or marks:
-        left = {**options, "drop": [*options.get("drop", ()), *out]}
-        left |= {"na": [*options.get("na", ()), *dict.fromkeys(marks.values())]} if marks else {}
-        with contextlib.suppress(TypeError, ValueError):  # too few columns are left, or there are other errors
-            return content_of(data, kind, together=together, keep=keep, **left).after(out, marks, columns)
-    if content is None and kind is None:
-        content = _of_words(source, together=together)
+    decisions = Decisions.of(columns, keep, decimal=options.get("decimal", "."), numbers=kind != "categories")
+    if content is not None and source.rereadable and not source.typed:
+        decisions = replace(decisions, out={**_no_values(content, keep), **decisions.out})
+    if decisions:
+        again, left = source.after(decisions)
+        try:
+            return content_of(again, kind, together=together, keep=keep, **left).after(decisions)
+        except (TypeError, ValueError) as wrong:  # too few columns are left, or there are other errors
+            raise DataError(Message("{wrong}; {said}", wrong=wrong.args[0], said=decisions.said)) from wrong
+    if content is not None:
+        return content
+    assert error is not None
+    content = _of_words(source, together=together) if kind is None else None
     if content is None:
-        assert error is not None
-        raise error
+        raise _with_doubts(data, error, columns) if kind is None else error
+    if out := {} if source.typed else _no_values(content, keep):
+        without = Decisions(out)
+        again, left = source.after(without)
+        try:
+            return content_of(again, kind, together=together, keep=keep, **left).after(without)
+        except (TypeError, ValueError) as wrong:  # too few columns are left
+            raise DataError(Message("{wrong}; {said}", wrong=wrong.args[0], said=without.said)) from wrong
     return content
 
 
-def _many_texts(content: Content) -> dict[str, TextColumn]:
-    """The columns of categories, or of texts, with many different ones."""
+def _with_doubts(data: Any, error: DataError | TypeError, columns: Mapping[str, TextColumn]) -> DataError | TypeError:
+    """The error; where only some columns of text hold numbers as well, it begins with these."""
+    names = [name for name, kind in columns.items() if kind.numbers and not kind.only_marks]
+    if not names or len(names) == len(columns) or not isinstance(error, DataError):
+        return error
+    texts = {name: listed([*map(repr, columns[name].texts)], most=2) for name in names}
+    text = (
+        "{path}: {said} hold numbers beside other texts: if these mean a missing value: {na}; if all are categories: "
+    )
+    text += "{keep}; else: {drop}. {error}"
+    ways = {"na": option("na", list(columns[names[0]].texts)[:1]), "drop": option("drop", names)}
+    keep = Words(f"keep={names}", in_shell=" ".join(["--keep", *map(shlex.quote, names)]))
+    said = listed([f"{name} ({texts[name]})" for name in names])
+    return DataError(Message(text, path=os.fspath(data), said=said, keep=keep, error=error.args[0], **ways))
+
+
+def _no_values(content: Content, keep: Sequence[str]) -> dict[str, str]:
+    """Columns with a name that hold nothing, and the first one if it counts the rows; each with what it is."""
+    table, found = content.table, dict[str, str]()
+    if table.labels is None:
+        return {}
+    if isinstance(table, Table | MixedTable) and len(content.gaps):
+        empty = content.gaps[np.isnan(table.values[:, content.gaps]).all(axis=0)].tolist()
+        found = {table.labels[j]: "has no values" for j in empty if table.labels[j] not in keep}
+    return found | ({} if table.labels[0] in keep else _first_counts(table))
+
+
+def _first_counts(table: Table | RawTable | MixedTable) -> dict[str, str]:
+    """The first column, with what it is, if it counts the rows."""
+    assert table.labels is not None
+    own = None if isinstance(table, RawTable) or table.categories is None else table.categories[0]
+    cells = table.values[:, 0].tolist()
+    try:
+        what = counts_the_rows(table.labels[0], cells if own is None else [own[int(code)] for code in cells])
+    except (TypeError, ValueError):  # a text, or a gap
+        return {}
+    return {table.labels[0]: what} if what else {}
+
+
+def _texts(content: Content) -> dict[str, TextColumn]:
+    """The columns of categories, or of texts; of those with few different ones only these, as coming again."""
     table = content.table
-    columns = []
     if isinstance(table, RawTable):
-        columns = [column.tolist() for column in table.values.T]
-    else:
-        for codes, own in zip(table.values.T, table.categories or (), strict=False):
-            many = own is not None and len(own) > MANY_TEXTS
-            columns.append([own[int(code)] for code in codes[~np.isnan(codes)].tolist()] if many and own else [])
-    return {name: TextColumn.of(cells) for name, cells in zip(table.names, columns, strict=False)}
+        return {name: TextColumn.of(column.tolist()) for name, column in zip(table.names, table.values.T, strict=True)}
+    found = {}
+    for name, codes, own in zip(table.names, table.values.T, table.categories or (), strict=False):
+        if own is not None and len(own) > MANY_TEXTS:
+            found[name] = TextColumn.of([own[int(code)] for code in codes[~np.isnan(codes)].tolist()])
+        elif own is not None:
+            found[name] = replace(TextColumn.of(own), comes_again=True)
+    return found
 
 
 def _categories(source: _Memory, found: str = "") -> Content:
@@ -246,16 +310,19 @@ def _of_words(source: _Memory, *, together: bool) -> Content | None:
         with contextlib.suppress(source.no_categories):
             table = source.codes()
             known = [list(map(str, own)) for own in table.categories or ()]
-            if look_categorical(known) and not _name_rows(known[0], len(table.values)):
+            if look_categorical(known) and not _name_rows(table.names[0], known[0], len(table.values)):
                 return Content("categories", table, np.zeros(0, dtype=np.int64), "holds categories")
     try:
         mixed = source.mixed()
     except source.no_words:
         return None
     words = {j: list(map(str, own)) for j, own in enumerate(mixed.categories) if own is not None}
-    damaged = any(map(like_a_number, itertools.chain(*words.values()))) or _name_rows(words.get(0), mixed.n)
-    if not words or (damaged and not source.typed):
+    if not words:
         return None
+    if not source.typed:
+        doubtful = [mixed.names[j] for j, own in words.items() if _may_be_numbers(mixed.values[:, j], own)]
+        if [name for name in doubtful if not are_kept(name)] or _name_rows(mixed.names[0], words.get(0), mixed.n):
+            return None
     texts = (map(str, np.unique(column[~np.isnan(column)]).tolist()) for column in mixed.numbers().T)
     if not together and 2 * len(words) >= mixed.p and not any(map(is_measured, texts)):
         return _categories(source, "holds categories")
@@ -263,6 +330,23 @@ def _of_words(source: _Memory, *, together: bool) -> Content | None:
     return _both(mixed, f"{len(words)} of {mixed.p} columns hold words ({names})")
 
 
-def _name_rows(first: Sequence[str] | None, n: int) -> bool:
+def _may_be_numbers(codes: NDArray[np.float64], texts: Sequence[str]) -> bool:
+    """Whether a column of texts, and codes of them, may be one of numbers, some of which are damaged or missing.
+
+    Not so few whole numbers among ranges (0, 1-19, 20+), or among words in most rows, each in several.
+    """
+    numbers = [like_a_number(text) for text in texts]
+    if not any(numbers):
+        return False
+    measured = is_measured([text for text, number in zip(texts, numbers, strict=True) if number], few=True)
+    rows = np.bincount(codes[~np.isnan(codes)].astype(int), minlength=len(texts))
+    of_words = rows[~np.array(numbers)]
+    often = len(of_words) > 0 and int(of_words.sum()) >= 2 * len(of_words)
+    with_figures = all(any(map(str.isdigit, text)) for text, number in zip(texts, numbers, strict=True) if not number)
+    mostly_words = len(of_words) >= sum(numbers) and 2 * int(of_words.sum()) >= int(rows.sum())
+    return measured or not often or not (with_figures or mostly_words)
+
+
+def _name_rows(name: str, first: Sequence[str] | None, n: int) -> bool:
     """Whether the different texts of the first column of n rows may be the names of the rows."""
-    return first is not None and len(first) == n and not unit_of(first)
+    return first is not None and len(first) == n and not unit_of(first) and not are_kept(name)

@@ -34,10 +34,11 @@ from pycupc.data.text_layout import (
     find_delimiter,
     find_layout,
     is_mark,
+    is_number,
     option,
     rows,
-    unit_of,
 )
+from pycupc.data.units import unit_of, without_unit
 
 Floats = NDArray[np.float64]
 
@@ -72,6 +73,19 @@ class Cells:
         out.layout = find_layout(source.name, head, options, matrix=matrix)
         return out
 
+    def with_row_names(self) -> Cells:
+        """These cells, whose first column names the rows, unless it holds a number."""
+        cells = [row[0].strip() for _, row in self.below_header(1)]
+        if self.layout.has_row_names or self.options.index == "no" or not cells or is_number(cells[0]):
+            return self
+        head = [row for _, row in islice(self.rows(), HEAD)]
+        options = replace(self.options, index="yes")
+        return replace(self, options=options, layout=find_layout(self.name, head, options))
+
+    def first_column(self) -> list[str]:
+        """The cells of the first column, without the header."""
+        return [row[0].strip() for _, row in self.body()]
+
     def rows(self) -> Iterator[tuple[int, list[str]]]:
         """Line number and cells of each row, from the beginning."""
         if self.text is None:
@@ -81,7 +95,15 @@ class Cells:
     def below_header(self, most: int | None = None) -> Iterator[tuple[int, list[str]]]:
         """The first `most` rows of data, or all, of whatever length."""
         begin = int(self.layout.has_header)
-        return islice(self.rows(), begin, None if most is None else begin + most)
+        found = islice(self.rows(), begin, None if most is None else begin + most)
+        return self._without_units(found) if self.options.units else found
+
+    def _without_units(self, found: Iterator[tuple[int, list[str]]]) -> Iterator[tuple[int, list[str]]]:
+        columns = [k for k, name in enumerate(self.layout.names) if name in self.options.units]
+        for line, row in found:
+            for k in columns:
+                row[k : k + 1] = [without_unit(cell, self.options.decimal) for cell in row[k : k + 1]]
+            yield line, row
 
     def body(self) -> Iterator[tuple[str, list[str]]]:
         """The place in words and the cells of each row of data; `DataError` for one of wrong length."""
@@ -134,7 +156,8 @@ class Cells:
     def by_numpy(self) -> Floats | None:
         """As `one_by_one`, by NumPy's parser; None where that might accept a cell or a row that is refused there."""
         options = self.options
-        if self.text is None or options.decimal != "." or options.comment is not None or len(self.layout.names) < 2:
+        plain = options.decimal == "." and options.comment is None and not options.units
+        if self.text is None or not plain or len(self.layout.names) < 2:
             return None
         if next(self.below_header(), None) is None:  # no rows, of which NumPy warns
             return None

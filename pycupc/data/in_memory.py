@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from pycupc.data.binary import NUMERIC, arrow_values, numeric_columns
 from pycupc.data.column_checks import MANY_ROWS, NAMES_READ, Ends, rounded
 from pycupc.data.names import listed, names_for
-from pycupc.data.text_layout import ReadOptions, are_names, is_number, unit_of
+from pycupc.data.text_layout import ReadOptions, are_names, is_number
+from pycupc.data.units import unit_of
 from pycupc.system.extras import needed
 
 _WIDE = re.compile(r"u?int64", re.IGNORECASE)
@@ -78,6 +79,17 @@ def chosen_columns(data: Any, **options: Any) -> Any:
         warnings.warn(f"left out, since they are not numeric: {listed(text, most=50)}", stacklevel=4)
     kept = {*numbers, *(() if choice.drop_non_numeric else text)}
     return data[[column for column in data.columns if str(column) in kept]]
+
+
+def with_columns(data: Any, columns: Mapping[str, list[float]]) -> Any:
+    """A DataFrame with these values in columns, by name; the given one stays as it is."""
+    if hasattr(data, "with_columns"):  # polars
+        return data.with_columns(*(type(data[name])(name, values) for name, values in columns.items()))
+    data = data.copy(deep=False)
+    for name in data.columns:
+        if str(name) in columns:
+            data[name] = columns[str(name)]
+    return data
 
 
 def converted(data: Any, what: str) -> RawTable:

@@ -19,6 +19,7 @@ from pycupc.data.names import DataError, kept_names, listed
 from pycupc.data.source import Source, read_source
 from pycupc.data.text_columns import TextColumn, mixed
 from pycupc.data.text_layout import ReadOptions, option
+from pycupc.data.units import numbers_in
 from pycupc.system.extras import data_frame, needed
 
 if TYPE_CHECKING:
@@ -92,23 +93,44 @@ def read_correlation(path: str | PurePath, options: ReadOptions | None = None) -
     return table
 
 
-def _read(path: str | PurePath, options: ReadOptions, *, matrix: bool = False) -> tuple[str, RawTable, list[str]]:
-    """The name of a file, its table, and the names of the rows of a correlation `matrix`."""
+def _read(
+    path: str | PurePath, options: ReadOptions, *, matrix: bool = False, named: bool = False
+) -> tuple[str, RawTable, list[str]]:
+    """The name of a file, its table, and the names of the rows if it is a correlation `matrix` or they are `named`."""
+    if options.transpose:
+        as_it_stands = replace(options, transpose=False, only=(), drop=(), drop_non_numeric=True)
+        name, table, rows = _read(path, as_it_stands, named=True)
+        return name, _transposed(name, table, rows, options), []
     source = None if PurePath(path).suffix.lower() in (".npy", ".h5ad") else read_source(path)
     name, kind = (str(path), "array") if source is None else (source.name, source.kind)
     if options.sheet is not None and kind != "excel":
         raise DataError(f"{name}: is not an Excel file and has no sheet {options.sheet!r}")
     if source is not None and kind not in ("parquet", "feather"):
         cells = Cells.of(source, options, matrix=matrix)
-        rows = [row[0].strip() for _, row in cells.body()] if matrix and cells.layout.has_row_names else []
+        cells = cells.with_row_names() if named else cells
+        if named and len(cells.columns_of_text()) == len(cells.layout.columns):
+            raise DataError(f"{name}: no column holds numbers alone")
+        rows = cells.first_column() if (matrix or named) and cells.layout.has_row_names else []
         return name, _from_cells(source, cells), rows
     for of_text in ("header", "index", "delimiter", "decimal", "comment"):
         if (value := getattr(options, of_text)) != getattr(ReadOptions, of_text):
             raise DataError(f"{name}: {option(of_text, value)} is an option of text and sheets, this is no such file")
+    rows = []
+    if named and source is not None and (first := binary.text_in_front(source)):
+        rows, options = first[1], replace(options, drop=first[:1])
     table = read_array(path, options) if source is None else _from_arrow(source, options)
     numbers = np.array(options.missing_numbers, dtype=table.values.dtype)
     holes = np.isin(table.values, numbers) if len(numbers) else np.zeros(0, dtype=np.bool_)
-    return name, replace(table, values=np.where(holes, np.nan, table.values)) if holes.any() else table, []
+    return name, replace(table, values=np.where(holes, np.nan, table.values)) if holes.any() else table, rows
+
+
+def _transposed(name: str, table: RawTable, rows: list[str], options: ReadOptions) -> RawTable:
+    """The table with its `rows` as columns, of which the options `only` and `drop` choose some."""
+    names = rows or [f"V{k + 1}" for k in range(len(table.values))]
+    kept = kept_names(name, names, options.only, options.drop)
+    place = {one: k for k, one in enumerate(names)}
+    values = np.ascontiguousarray(table.values[[place[one] for one in kept]].T)
+    return RawTable(values, kept, layout=f"{table.layout}; transposed: rows are variables", facts=table.facts)
 
 
 def _from_cells(source: Source, cells: Cells) -> RawTable:
@@ -124,6 +146,8 @@ def _from_cells(source: Source, cells: Cells) -> RawTable:
 def _from_arrow(source: Source, options: ReadOptions) -> RawTable:
     schema = binary.arrow_schema(source)
     kept, text = binary.numeric_columns(source.name, schema.names, schema.types, options)
+    read = [name for name in text if name in options.units]
+    text = [name for name in text if name not in read]
     if text and options.drop_non_numeric:
         warn_left_out(source.name, text)
     elif text:
@@ -134,6 +158,13 @@ def _from_arrow(source: Source, options: ReadOptions) -> RawTable:
         raise DataError(f"{source.name}: column {text[0]!r} is not numeric{place}.{ways_out}")
     types = [str(schema.field(name).type) for name in kept]
     X = binary.arrow_columns(source, kept, types)
+    if read:
+        columns = dict(zip(kept, X.T, strict=True)) | {
+            name: np.array(numbers_in(column.to_pylist(), options.missing_cells))
+            for name, column in zip(read, binary.read_arrow(source, read).columns, strict=True)
+        }
+        names = [name for name in map(str, schema.names) if name in columns]
+        X, kept, types = np.column_stack([columns[name] for name in names]), names, []
     return RawTable(X, kept, types, f"the names of {source.kind}", source.facts)
 
 

@@ -220,7 +220,8 @@ def remarks_on(X: Floats, names: Sequence[str], ends: Ends | None = None) -> Ite
 def _warn_of_rows(n: int, p: int, facts: dict[str, Any]) -> None:
     where = f"{facts['path']}: " if facts else ""
     text = f"{n:,} rows were read as observations, and {p:,} columns as variables; if the rows are variables, as genes"
-    warnings.warn(f"{where}{text} often are, transpose the table", stacklevel=4)
+    way = Words("choose(path, transpose=True), or table.T in memory", "t(x)", "--transpose")
+    warnings.warn(Message("{text} often are, transpose the table: {way}", text=where + text, way=way), stacklevel=4)
 
 
 def is_mapped(values: NDArray[Any]) -> bool:

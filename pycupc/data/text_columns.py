@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any
 
+from pycupc.data.dates import are_dates, are_dates_in_order
 from pycupc.data.names import DataError, listed
-from pycupc.data.text_layout import NUMBER, has_unit, is_mark, like_a_number, option
+from pycupc.data.text_layout import NUMBER, is_mark, like_a_number, option
+from pycupc.data.units import Unit, has_unit, unit_in
 from pycupc.system.localised_message import Words
 
 #: From this number of different texts on, they are names or free text if they have fewer than two rows each. No test of
 #: them is made then, however many rows there are: a test needs 5 or 10 for each degree of freedom.
 MANY_TEXTS = 10
+#: Largest number of different values of a categorical column, since the tests store the code of a value in one byte.
+MOST_LEVELS = 255
 #: Mean length from which on different texts, most of several words, are free text rather than names.
 LONG = 25
-_DATE = re.compile(
-    r"(\d{4})([-/.])(\d{1,2})\2(\d{1,2})(?:[T ](\d{1,2}):(\d{2})(?::(\d{2})(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?",
-    re.ASCII,
-)
-#: Day and month, in either order, before the year.
-_YEAR_LAST = re.compile(r"(\d{1,2})([-/.])(\d{1,2})\2(\d{4}|\d\d)", re.ASCII)
 
 
 @dataclass
@@ -61,6 +57,11 @@ class TextColumn:
         self.texts[cell], self.last = None, cell
 
     @property
+    def rows(self) -> int:
+        """Number of cells that are not missing."""
+        return self.numbers + self.words + self.other_forms
+
+    @property
     def only_marks(self) -> bool:
         """Whether all cells but numbers may be marks of missing values."""
         return self.numbers > 0 and sum(self.marks.values()) == self.words + self.other_forms
@@ -78,22 +79,31 @@ class TextColumn:
         return f" (only {first!r})" if k == 1 and not self.numbers else f" ({many}, such as {first!r})"
 
     def no_variable(self) -> str:
-        """What the texts are in a clause, if they are no variable: names of rows, free text, dates in order; else "".
+        """What the texts are in a clause, if they are no variable: names of rows, free text, dates; else "".
 
         Words that are few for the number of rows may be categories, and numbers with a unit are numbers.
         """
-        k, n = len(self.texts), self.words + self.other_forms + self.numbers
+        k, n = len(self.texts), self.rows
         if k <= MANY_TEXTS:
-            return ""
+            each_once = self.words == k == n > 2 and not self.comes_again
+            return "names the rows" if each_once and not any(map(has_unit, self.texts)) else ""
         if not self.numbers and not self.comes_again and are_dates_in_order(self.texts):
             return "holds dates in order"
         different = f"{k:,} different texts in {n:,} rows"
-        if 2 * k <= n or 2 * self.words <= n or self.other_forms or all(map(has_unit, self.texts)):
+        if not self.numbers and are_dates(self.texts):
+            return f"holds dates ({different})"
+        if k > MOST_LEVELS and not self.numbers and not self.other_forms and 2 * k <= n:
+            return f"has more categories than a test takes, which is {MOST_LEVELS} ({different})"
+        if 2 * k <= n or 2 * self.words <= n or self.other_forms or 2 * sum(map(has_unit, self.texts)) > k:
             return ""
         several_words = sum(len(text.split()) > 2 for text in self.texts)
         if 2 * several_words > k and sum(map(len, self.texts)) >= LONG * k:
             return f"holds free text ({different})"
         return f"{'names the rows' if k == n else 'holds names'} ({different})"
+
+    def unit(self, decimal: str = ".") -> Unit:
+        """The unit of the numbers, or why they are none; see `pycupc.data.units.unit_in`."""
+        return unit_in(self.texts, self.numbers, decimal)
 
 
 class NotNumbersError(DataError):
@@ -104,36 +114,21 @@ class NotNumbersError(DataError):
         self.columns = columns
 
 
-def are_dates_in_order(texts: Iterable[str]) -> bool:
-    """Whether texts are dates, maybe with a time, that rise or fall throughout."""
-    cells = list(texts)
-    if all(found := [_DATE.fullmatch(cell) for cell in cells]):
-        parts = [one.group(1, 3, 4, 5, 6, 7) for one in found if one]
-        readings = [[tuple(int(part or 0) for part in one) for one in parts]]
-    elif all(found := [_YEAR_LAST.fullmatch(cell) for cell in cells]):
-        days = [tuple(map(int, one.group(1, 3, 4))) for one in found if one]
-        readings = [[(y, b, a) for a, b, y in days], [(y, a, b) for a, b, y in days]]
-        readings = [one for one in readings if max(month for _, month, _ in one) <= 12]
-    else:
-        return False
-    return any(all(a <= b for a, b in pairwise(some)) or all(a >= b for a, b in pairwise(some)) for some in readings)
-
-
 def no_variables(columns: Mapping[str, TextColumn], keep: Sequence[str]) -> dict[str, str]:
     """The columns that are no variables but those to `keep`, each with what it is."""
     return {name: why for name, kind in columns.items() if name not in keep and (why := kind.no_variable())}
 
 
-def marks_of_missing(columns: Mapping[str, TextColumn]) -> dict[str, str]:
-    """The columns of numbers whose only text is one mark of signs, as `.` or `?`, and the mark.
+def marks_of_missing(columns: Mapping[str, TextColumn], units: Mapping[str, str]) -> dict[str, str]:
+    """The columns of numbers, maybe with a unit, whose only other text is one mark of signs, as `.` or `?`; the mark.
 
     None if one of these marks is in another column of text, too, where it may mean a category.
     """
-    texts = {name: dict.fromkeys(text.strip() for text in kind.texts) for name, kind in columns.items()}
-    found = {
-        name: next(iter(texts[name])) for name, kind in columns.items() if kind.only_marks and len(texts[name]) == 1
-    }
-    others = {text for name in columns.keys() - found.keys() for text in texts[name]}
+    found = {}
+    for name, kind in columns.items():
+        if len(kind.marks) == 1 and (kind.only_marks or name in units):
+            found[name] = next(iter(kind.marks)).strip()
+    others = {text.strip() for name in columns.keys() - found.keys() for text in columns[name].texts}
     return {} if others.intersection(found.values()) else found
 
 

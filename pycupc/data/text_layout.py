@@ -28,11 +28,10 @@ _WHOLE = re.compile(r"\d+", re.ASCII)
 #: A whole number in groups of three digits, as 1.234 may be one.
 IN_GROUPS = re.compile(r"[+-]?(?:0|[1-9]\d{0,2}(?:\.\d{3})*)", re.ASCII)
 
+_POINTS_IN_GROUPS = re.compile(r"[+-]?\d{1,3}(?:\.\d{3})+(?:,\d*)?\s*%?")
+
 #: Characters of numbers that are written in another form, but not of a genotype (0/1, 0|1) or a range (18-25).
 _OTHER_FORMS = re.compile(r"[\s,._'\u2019\u2212%]")
-
-#: A number with a unit: 5.19 mg, $5.19; a code such as A12 begins with a letter.
-_WITH_UNIT = re.compile(r"\s*([^\w\s+.,-]?)\s*[+-]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:[eE][+-]?\d+)?\s*([^\d\s]\D*|)")
 
 #: Number of rows from which the layout is determined.
 HEAD = 12
@@ -74,6 +73,11 @@ class ReadOptions:
         Leave out every column that holds anything but numbers and missing values; a warning names them.
     missing : {"error", "drop-rows", "keep"}
         Treatment of missing values. "keep" leaves NaN in the data.
+    units : sequence of str
+        Columns of numbers with a unit, as 5.2 mg, $5 or 1,200 kg, which are read without it.
+    transpose : bool
+        Rows are variables, as genes often are, and columns observations; the first column, if it holds no numbers,
+        names the variables, and other columns of text are left out. `only` and `drop` name variables then.
     """
 
     header: Choice = "auto"
@@ -87,6 +91,8 @@ class ReadOptions:
     drop: Sequence[str] = ()
     drop_non_numeric: bool = False
     missing: Literal["error", "drop-rows", "keep"] = "error"
+    units: Sequence[str] = ()
+    transpose: bool = False
 
     def __post_init__(self) -> None:
         for name, allowed in _CHOICES.items():
@@ -97,7 +103,7 @@ class ReadOptions:
             value = getattr(self, name)
             if value is not None and (not isinstance(value, str) or len(value) != 1 or value in '"\r\n'):
                 raise ValueError(f"{name} must be one character, no quotation mark and no end of line, got {value!r}")
-        for name in ("na", "only", "drop"):
+        for name in ("na", "only", "drop", "units"):
             if isinstance(getattr(self, name), str):
                 raise TypeError(f"{name} must be a sequence of texts, got {getattr(self, name)!r}")
 
@@ -293,20 +299,10 @@ def is_mark(cell: str) -> bool:
     return cell.casefold() in MISSING or (len(cell) <= 3 and not any(c.isalnum() or c == "+" for c in cell))
 
 
-def unit_of(cells: Sequence[str]) -> str:
-    """The unit that stands behind, or before, the number in all cells, such as mg in 5.19 mg; "" if there is none."""
-    units = {"".join(found.group(1, 2)) if (found := _WITH_UNIT.fullmatch(cell)) else "" for cell in cells}
-    return units.pop() if len(units) == 1 else ""
-
-
-def has_unit(cell: str) -> bool:
-    """Whether a cell holds a number with a unit."""
-    found = _WITH_UNIT.fullmatch(cell)
-    return found is not None and any(found.group(1, 2))
-
-
 def like_a_number(cell: str) -> bool:
-    """Whether a cell holds a number, also in another form: 0,5, 1 000, 1_000, 5 %, other digits."""
+    """Whether a cell holds a number, also in another form: 0,5, 1 000, 1_000, 5 %, other digits; not 1.2.1."""
+    if cell.count(".") > 1 and _POINTS_IN_GROUPS.fullmatch(cell.strip()) is None:
+        return False
     try:
         float(_OTHER_FORMS.sub("", cell))
     except ValueError:

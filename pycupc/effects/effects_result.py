@@ -4,10 +4,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import contextlib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -19,11 +20,16 @@ from pycupc.effects.parent_sets import Choice, ParentSets, joint_parent_sets, pa
 from pycupc.effects.regression import Floats, half_widths
 from pycupc.graph.sparse import DIRECTED, SparseGraph
 from pycupc.system.extras import data_frame
+from pycupc.system.shown import OfferedNames, as_lines, as_picture, as_table
 from pycupc.system.text import counted
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
+
+
+#: Most pairs of which a notebook shows the first ones.
+MAX_SHOWN = 250_000
 
 
 class Reason(NamedTuple):
@@ -41,8 +47,23 @@ class Reason(NamedTuple):
     high: float
 
 
+class Reasons(list[Reason]):
+    """The possible effects of a pair; notebooks show them as a table."""
+
+    def _repr_html_(self) -> str:
+        def names(variables: tuple[str, ...] | None) -> str:
+            return "not estimated" if variables is None else ", ".join(variables) or "nothing"
+
+        columns = {"parents of the cause": [", ".join(reason.parents) or "none" for reason in self]}
+        columns["adjusted for"] = [names(reason.given) for reason in self]
+        return as_table({**columns, **{name: [getattr(reason, name) for reason in self] for name in _NUMBERS}})
+
+
+_NUMBERS = ("value", "low", "high")
+
+
 @dataclass(kw_only=True, eq=False, repr=False)
-class Effects(InBlocks):
+class Effects(OfferedNames, InBlocks):
     """Possible total effects of causes on effects. ``E[x, y]`` has the effects of x on y, by label or position.
 
     Attributes
@@ -61,6 +82,11 @@ class Effects(InBlocks):
         What else must be known about the effects; "" if nothing.
     """
 
+    _OFFERED: ClassVar[Sequence[str]] = (
+        *("top", "why", "plot", "values", "to_pandas"),
+        *("smallest", "mean", "sign_agreement", "with_intervals"),
+        *("labels", "causes", "effects", "method", "note"),
+    )
     labels: tuple[str, ...]
     C: Floats
     n: float | None
@@ -100,6 +126,15 @@ class Effects(InBlocks):
         pairs = f"{counted(len(self.causes), 'cause')}, {counted(len(self.effects), 'effect')}"
         of = f", {self.source}" if self.source else ""
         return f"<Effects: {pairs}, {counted(int(self.sets.first[-1]), 'parent set')}, method {self.method!r}{of}>"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the first pairs of `top` as a table and, where matplotlib is installed, a dot plot."""
+        shown = as_lines(repr(self)[1:-1])
+        if len(self.causes) * len(self.effects) <= MAX_SHOWN:
+            with contextlib.suppress(ImportError):
+                shown += as_table({str(name): column for name, column in self.top(10).items()})
+                shown += as_picture(self.plot(10).figure, "the largest effects")
+        return f"<div>{shown}</div>"
 
     # -- values -------------------------------------------------------------------------------------------------------
 
@@ -215,16 +250,16 @@ class Effects(InBlocks):
             "smallest": np.array([abs(reason.value) for reason in least]),
             "mean": np.array([v.mean() for v in values]),
             "sign_agreement": np.array([abs(np.sign(v).mean()) for v in values]),
-            **{name: np.array([getattr(reason, name) for reason in least]) for name in ("value", "low", "high")},
+            **{name: np.array([getattr(reason, name) for reason in least]) for name in _NUMBERS},
         })  # fmt: skip
 
-    def why(self, x: Variable, y: Variable, *, level: float = 0.95) -> list[Reason]:
+    def why(self, x: Variable, y: Variable, *, level: float = 0.95) -> Reasons:
         """Each possible effect of x on y with the parents of x that give it, and its confidence interval."""
         k = self._number(x, self.causes, "cause")
         x, y = int(self.causes[k]), int(self.effects[self._number(y, self.effects, "effect")])
         if self._is_single(x, y):
-            return [Reason(0.0, self._names(parents_of(x, self._graph)), None, 0.0, 0.0)]
-        values, out = self[x, y].tolist(), []  # a single NaN if there is no set
+            return Reasons([Reason(0.0, self._names(parents_of(x, self._graph)), None, 0.0, 0.0)])
+        values, out = self[x, y].tolist(), Reasons()  # a single NaN if there is no set
         for value, (r, parents) in zip(values, self._numbered_sets(k), strict=False):
             given: Nodes | None = None if y in parents else parents
             if self.method == "optimal":

@@ -256,14 +256,18 @@ class LocalEngine(Engine):
             raise EngineError(f"engine {self.name!r} has no tests of {test.name} data; take {others}")
         need, free = self.memory(test)
         if need > free:
-            raise EngineError(
-                f"{test.p:,} variables need about {need / 1e9:.1f} GB on engine {self.name!r} and {free / 1e9:.1f} GB "
-                "are free; use fewer variables, or another engine or machine"
-            )
+            raise EngineError(self._too_large(test, need, free))
         self._test, self._gaps, self._fixed = test, how.get("gaps"), how.get("fixed")
         self._m_max, self._progress = how.get("m_max", math.inf), how.get("progress")
         self._division = how.get("division") or UNDIVIDED
         self._begin(names)
+
+    def _too_large(self, test: IndependenceTest, need: int, free: int) -> str:
+        """The error of a problem that needs more bytes than there are."""
+        return (
+            f"{test.p:,} variables need about {need / 1e9:.1f} GB on engine {self.name!r} and {free / 1e9:.1f} GB "
+            "are free; use fewer variables, or another engine or machine"
+        )
 
     def run_level(self, level: int) -> LevelResult:
         self._compile(level)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pycupc.data.names import listed
 from pycupc.graph.cycles import directed_cycle
 from pycupc.graph.pairs import Pairs
+from pycupc.graph.tiers import NO_TIER, earlier
 
 Indices = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -23,7 +24,7 @@ REASONS = ("tier", "context", "required", "forbidden")
 class Constraints:
     """Tiers, context variables, required and forbidden arrows of p variables (docs/contracts/tiers.md)."""
 
-    tier: Indices  # (p,): position of the tier of each variable, the earliest 0; all 0 without tiers
+    tier: Indices  # (p,): position of the tier of each variable, the earliest 0, or NO_TIER; all 0 without tiers
     # context_all, context_tier: (p,): variables that nothing causes: parents of all other variables, or of those in
     # their tier.
     context_all: Mask
@@ -54,13 +55,13 @@ class Constraints:
     def is_impossible(self, x: NDArray[np.integer], y: NDArray[np.integer]) -> Mask:
         """Whether x --> y is excluded: forbidden, against the tiers, or into a context variable; bool (k,)."""
         into_context = self.context[y] & ~self.context[x]
-        return np.asarray(self.is_forbidden(x, y) | (self.tier[x] > self.tier[y]) | into_context)
+        return np.asarray(self.is_forbidden(x, y) | earlier(self.tier, y, x) | into_context)
 
     def reasons(self, x: NDArray[np.integer], y: NDArray[np.integer]) -> Indices:
         """Why the edges x - y point to y: positions in `REASONS`; "forbidden" is the other direction."""
         tier, context, required, forbidden = range(len(REASONS))
         single = np.where(self._among(self.required, x, y), required, forbidden)
-        later = np.where(self.tier[x] < self.tier[y], tier, single)
+        later = np.where(earlier(self.tier, x, y), tier, single)
         return np.where(self.context[x] & ~self.context[y], context, later)
 
     def gaps(self) -> Pairs:
@@ -70,7 +71,7 @@ class Constraints:
         both = self.is_forbidden(head, tail)
         found = [(tail[both], head[both])]
         for v in np.flatnonzero(self.context).tolist():
-            elsewhere = self.context_tier[v] & (self.tier != self.tier[v])
+            elsewhere = self.context_tier[v] & (self.tier != self.tier[v]) & (self.tier != NO_TIER)
             others = np.flatnonzero(self.context | elsewhere)
             others = others[others != v]
             found.append((np.full(len(others), v), others))
@@ -99,13 +100,16 @@ class Constraints:
         both = np.flatnonzero(self.context_all & self.context_tier)
         if len(both):
             raise ValueError(f"context_all and context_tier both have {listed([labels[v] for v in both.tolist()])}")
+        if len(nowhere := np.flatnonzero(self.context_tier & (self.tier == NO_TIER))):
+            names = listed([labels[v] for v in nowhere.tolist()])
+            raise ValueError(f"context_tier must name variables that have a tier, got {names}")
         late = np.flatnonzero(self.context_all & (self.tier > 0))
         if len(late):
             raise ValueError(f"context_all must be in the first tier, got {listed([labels[v] for v in late.tolist()])}")
         tail, head = np.divmod(self.required, max(self.p, 1))
         for k in np.flatnonzero(self.is_impossible(tail, head)).tolist():
             a, b = labels[tail[k]], labels[head[k]]
-            if self.tier[tail[k]] > self.tier[head[k]]:
+            if earlier(self.tier, head[k], tail[k]):
                 why = f"{a!r} is in a later tier than {b!r}"
             elif self.context[head[k]]:
                 why = f"{b!r} is a context variable"
@@ -122,8 +126,10 @@ class Constraints:
 
     def summary(self) -> str:
         """How much is known, for a note."""
-        n_tiers, n_context = len(np.unique(self.tier)), int(self.context.sum())
+        without, n_context = int((self.tier == NO_TIER).sum()), int(self.context.sum())
+        n_tiers = len(np.unique(self.tier[self.tier != NO_TIER]))
         words = [f"{n_tiers} tiers"] * (n_tiers > 1)
+        words += [f"{without:,} variable{'s' * (without > 1)} without a tier"] * (without > 0)
         for n, one in ((n_context, "context variable"), (len(self.required), "required arrow")):
             words += [f"{n:,} {one}{'s' * (n > 1)}"] * (n > 0)
         extra = len(self.forbidden) - len(self.required)

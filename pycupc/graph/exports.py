@@ -9,17 +9,18 @@ from __future__ import annotations
 import html
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from csv import writer
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.graph.sparse import ARROW, BIDIRECTED, CIRCLE, DIRECTED, KINDS, TAIL, UNDIRECTED, SparseGraph
 from pycupc.system.extras import data_frame, needed
+from pycupc.system.shown import OfferedNames
 from pycupc.system.text import counted, distinct, printable
 
 if TYPE_CHECKING:
@@ -48,8 +49,13 @@ _DOT_STYLES = {
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class Exported:
+class Exported(OfferedNames):
     """A graph on named variables, as other programs read it."""
+
+    _OFFERED: ClassVar[Sequence[str]] = (
+        *("to_networkx", "to_igraph", "to_causallearn", "to_pgmpy"),
+        *("to_graphml", "to_dot", "to_json", "to_tikz"),
+    )
 
     labels: tuple[str, ...]  # tuple of p str
     sparse_graph: SparseGraph  # the edges with their marks

@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from pycupc.data.names import DataError, is_real, listed, position, unknown
+from pycupc.data.names import DataError, is_real, position, unknown
 from pycupc.data.source import open_text, read_source
 from pycupc.graph.constraints import Constraints, Indices
 from pycupc.graph.pairs import in_order_of, marked
+from pycupc.graph.tiers import NO_TIER
 
 #: A variable, or several: a label, a pattern such as "age*", or a position.
 Variables = str | int
@@ -35,8 +36,8 @@ class Knowledge:
     ----------
     tiers : sequence of p numbers, mapping, or sequence of sequences of variables, optional
         A later tier cannot cause an earlier one. A number for each variable; a mapping from variables to numbers, or
-        from numbers to the variables in that tier; or the variables of the first tier, of the second, and so on. Every
-        variable must be in one tier.
+        from numbers to the variables in that tier; or the variables of the first tier, of the second, and so on. A
+        variable that none of them names, or whose number is None or NaN, has no tier and may be in any.
     required, forbidden : sequence of (tail, head), or bool (p, p)
         Arrows tail --> head; [i, j] of a matrix is i --> j. An arrow forbidden both ways is a gap. (A required arrow is
         an edge that is never tested.)
@@ -107,7 +108,7 @@ class Knowledge:
         """The constraints in one form, by positions alone; `of` with the same labels returns the same constraints."""
         arrows = ([divmod(arrow, known.p) for arrow in arrows.tolist()] for arrows in (known.required, known.forbidden))
         context = (tuple(np.flatnonzero(mask).tolist()) for mask in (known.context_all, known.context_tier))
-        return cls(known.tier.tolist(), *arrows, *context)
+        return cls([None if tier == NO_TIER else tier for tier in known.tier.tolist()], *arrows, *context)
 
     def of(self, labels: Sequence[str]) -> Constraints:
         """The knowledge on the positions of these variables.
@@ -115,7 +116,7 @@ class Knowledge:
         Raises
         ------
         TypeError, ValueError, IndexError
-            A variable does not exist, has no tier or two; arrows contradict each other or the tiers. The message names
+            A variable does not exist, or has two tiers; arrows contradict each other or the tiers. The message names
             them.
         """
         p, numbers = len(labels), _tiers(self.tiers, labels)
@@ -131,7 +132,10 @@ class Knowledge:
             raise ValueError(f"apart must name tiers, got {without[0]!r}, in which no variable is")
         apart = [(tier[:, None] * p + tier)[~np.eye(len(tier), dtype=bool)] for tier in inside]
         forbidden = np.unique(np.concatenate([forbidden, reverse, *apart]))
-        found = Constraints(np.unique(numbers, return_inverse=True)[1], everywhere, in_tier, required, forbidden)
+        tier = np.full(p, NO_TIER)
+        there = ~np.isnan(numbers)
+        tier[there] = np.unique(numbers[there], return_inverse=True)[1]
+        found = Constraints(tier, everywhere, in_tier, required, forbidden)
         found.check(labels)
         return found
 
@@ -159,34 +163,32 @@ def as_knowledge(tiers: Any, **more: Any) -> Knowledge | None:
 
 
 def _tiers(tiers: Any, labels: Sequence[str]) -> Any:
-    """The number of the tier of each variable, float64 (p,)."""
+    """The number of the tier of each variable, float64 (p,), NaN without a tier."""
     p = len(labels)
     if tiers is None:
         return np.zeros(p)
     if hasattr(tiers, "items"):  # a mapping, or a Series of pandas
-        tiers_of = [(v, k) if is_real(v) else (k, v) for k, v in tiers.items()]
+        tiers_of = [(v, k) if v is None or is_real(v) else (k, v) for k, v in tiers.items()]
     else:
         if not isinstance(tiers, Iterable):
             raise TypeError(f"tiers must be a number for each variable, or variables by tier, got {tiers!r}")
         tiers = list(tiers)
-        if all(map(is_real, tiers)):
-            if len(tiers) != p or np.isnan(tiers).any():
-                given = "NaN" if len(tiers) == p else len(tiers)
-                raise ValueError(f"tiers must have a number for each of the {p} variables, got {given}")
+        if all(tier is None or is_real(tier) for tier in tiers):
+            if len(tiers) != p:
+                text = f"tiers must have a number for each of the {p} variables, None for one without a tier"
+                raise ValueError(f"{text}, got {len(tiers)}")
             return np.array(tiers, dtype=np.float64)
         tiers_of = list(enumerate(tiers, 1))
     numbers = np.full(p, np.nan)
     for tier, variables in tiers_of:
-        if not is_real(tier) or tier != tier:
+        if tier is not None and not is_real(tier):
             raise TypeError(f"tiers must be numbers, got {tier!r}")
+        tier = np.nan if tier is None else tier
         for one in [variables] if isinstance(variables, (str, int, np.integer)) else variables:
             for v in _positions(one, labels, "tiers"):
-                if numbers[v] == numbers[v] != tier:
+                if numbers[v] == numbers[v] != tier == tier:
                     raise ValueError(f"tiers must name each variable once, got {labels[v]!r} in two tiers")
                 numbers[v] = tier
-    if np.isnan(numbers).any():
-        without = [labels[v] for v in np.flatnonzero(np.isnan(numbers)).tolist()]
-        raise ValueError(f"tiers must name all variables; without a tier: {listed(without)}")
     return numbers
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,6 +14,7 @@ from pycupc.data.names import check_labels, default_labels, position
 from pycupc.graph import drawing as plotting
 from pycupc.graph.exports import Exported
 from pycupc.graph.sparse import ARROW, TAIL, SparseGraph, read_only
+from pycupc.system.shown import as_lines, as_picture
 from pycupc.system.text import counted
 
 if TYPE_CHECKING:
@@ -28,6 +28,11 @@ MAX_SHOWN = 300, 1500
 @dataclass(kw_only=True, eq=False, repr=False)
 class NamedGraph(Exported):
     """A graph on named variables."""
+
+    _OFFERED: ClassVar[Sequence[str]] = (
+        *("labels", "edges", "plot", "subgraph"),
+        *("neighbours", "parents", "children"),
+    )
 
     @staticmethod
     def from_amat_pag(amat: ArrayLike | pd.DataFrame, labels: Sequence[str] | None = None) -> NamedGraph:
@@ -86,16 +91,21 @@ class NamedGraph(Exported):
     def _size(self) -> str:
         return f"{counted(self.p, 'variable')}, {counted(len(self.sparse_graph), 'edge')} ({self.kinds_of_edges()})"
 
+    @property
+    def is_small(self) -> bool:
+        """Whether notebooks show a picture of the graph."""
+        return self.p <= MAX_SHOWN[0] and len(self.sparse_graph) <= MAX_SHOWN[1]
+
     def _repr_html_(self) -> str:
         """For notebooks: the counts, and a small picture if the graph is small enough and matplotlib is installed."""
-        text = f"<p>{html.escape(repr(self)[1:-1])}</p>"
-        if self.p > MAX_SHOWN[0] or len(self.sparse_graph) > MAX_SHOWN[1]:
+        text = as_lines(repr(self)[1:-1])
+        if not self.is_small:
             return f"<div>{text}</div>"
         try:
-            picture = plotting.small_picture(self.sparse_graph, self.labels)
+            figure = plotting.small_picture(self.sparse_graph, self.labels)
         except ImportError:
             return f"<div>{text}</div>"
-        return f'<div>{text}<img alt="the graph" style="max-width: 36em" src="data:image/png;base64,{picture}"></div>'
+        return f"<div>{text}{as_picture(figure, 'the graph')}</div>"
 
     # -- variables ----------------------------------------------------------------------------------------------------
 
@@ -191,7 +201,8 @@ class NamedGraph(Exported):
             position, or the name of the group of each variable (None: no group).
         tiers : sequence, mapping, Knowledge or path, optional
             As of `pycupc.pc`: the variables of each tier, the earliest first, or the number of the tier of each
-            variable. The boxes of a tier lie in rows of their own, above the boxes of later tiers.
+            variable. The boxes of a tier lie in rows of their own, above the boxes of later tiers; variables
+            without a tier lie below.
         paths : sequence of sequences of variables, optional
             Paths whose edges are highlighted, such as ``[["smoking", "tar", "cancer"]]``.
         strength : sequence of m float, optional

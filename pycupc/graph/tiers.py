@@ -22,25 +22,57 @@ Counter = Callable[[Integers, Integers], Indices]
 CANDIDATES_AT_ONCE = 1 << 24
 
 
-class Tiers(NamedTuple):
-    """The tier of each variable, int64 (p,), the earliest 0, and whether there may be hidden common causes.
+#: The number of a variable without a tier.
+NO_TIER = -1
 
-    With hidden causes the sets of an ordered pair are drawn from the tiers up to the later tier of the two variables,
-    without hidden causes from the tiers up to the tier of the first. `lost`, int32 (k, 2), are edges of the skeleton,
-    x < y, of which both directions are impossible; the graph lacks them.
+
+def first_tier(tier: Indices) -> Indices:
+    """The first tier in which each variable may be."""
+    return np.maximum(tier, 0)
+
+
+def last_tier(tier: Indices) -> Indices:
+    """The last tier in which each variable may be."""
+    return np.where(tier == NO_TIER, tier.max(initial=0), tier)
+
+
+def earlier(tier: Indices, x: Integers, y: Integers) -> NDArray[np.bool_]:
+    """Whether both variables of a pair have a tier, and the first variable has the earlier one."""
+    return np.asarray((tier[x] != NO_TIER) & (tier[x] < tier[y]))
+
+
+class Tiers(NamedTuple):
+    """The tier of each variable, int64 (p,), the earliest 0, -1 without a tier; and whether there may be hidden causes.
+
+    A variable without a tier may be in any: it counts as one of the first tier where it is a member of a set, and as
+    one of the last tier where sets are drawn for it. With hidden causes the sets of an ordered pair are drawn from the
+    tiers up to the later tier of the two variables, without hidden causes from the tiers up to the tier of the first.
+    `lost`, int32 (k, 2), are edges of the skeleton, x < y, of which both directions are impossible; the graph lacks
+    them.
     """
 
     tier: Indices
     latent: bool = False
     lost: Ints = np.zeros((0, 2), dtype=np.int32)
 
+    @property
+    def first(self) -> Indices:
+        """The first tier in which each variable may be."""
+        return first_tier(self.tier)
+
+    @property
+    def last(self) -> Indices:
+        """The last tier in which each variable may be."""
+        return last_tier(self.tier)
+
     def limit(self, x: Integers, y: Integers) -> Indices:
         """The last tier from which the sets of the ordered pairs are drawn."""
-        return np.asarray(np.maximum(self.tier[x], self.tier[y]) if self.latent else self.tier[x])
+        last = self.last
+        return np.asarray(np.maximum(last[x], last[y]) if self.latent else last[x])
 
     def may_be_given(self, x: Integers, y: Integers, members: Integers) -> NDArray[np.bool_]:
         """Whether tests of the ordered pair may be given each of the members."""
-        return np.asarray(self.tier[members] <= self.limit(x, y))
+        return np.asarray(self.first[members] <= self.limit(x, y))
 
     def same(self, other: Tiers | None) -> bool:
         """Whether the other tiers limit the tests in the same way."""
@@ -49,7 +81,8 @@ class Tiers(NamedTuple):
     def arrowheads(self, skeleton: SparseGraph) -> list[tuple[int, int]]:
         """The edges a *-> b whose b is in the later tier: with hidden common causes their arrowhead is known."""
         low, high = skeleton.low, skeleton.high
-        turned, between = self.tier[low] > self.tier[high], self.tier[low] != self.tier[high]
+        turned = earlier(self.tier, high, low)
+        between = turned | earlier(self.tier, low, high)
         ends = (np.where(turned, *pair)[between].tolist() for pair in ((high, low), (low, high)))
         return list(zip(*ends, strict=True))
 
@@ -62,14 +95,14 @@ class NearLists:
     """
 
     def __init__(self, low: Integers, high: Integers, tiers: Tiers) -> None:
-        self.tiers, tier, p = tiers, tiers.tier, len(tiers.tier)
+        self.tiers, self._first, p = tiers, tiers.first, len(tiers.tier)
         owner, neighbour = np.concatenate([low, high], dtype=np.int32), np.concatenate([high, low], dtype=np.int32)
         order = np.argsort(owner * np.int64(p) + neighbour)
         self.owner, self.neighbour, self.edge = owner[order], neighbour[order], order % max(len(low), 1)
         self._degree = np.bincount(self.owner, minlength=p)
         self.start = starts(self._degree)
-        self._n_tiers = int(tier.max(initial=0)) + 1
-        self._by_tier = np.sort(self.owner.astype(np.int64) * self._n_tiers + tier[self.neighbour])
+        self._n_tiers = int(self._first.max(initial=0)) + 1
+        self._by_tier = np.sort(self.owner.astype(np.int64) * self._n_tiers + self._first[self.neighbour])
 
     @cached_property
     def number(self) -> Indices:
@@ -79,7 +112,7 @@ class NearLists:
     def n_candidates(self, x: Integers, y: Integers) -> Indices:
         """The number of candidates of ordered pairs of neighbours."""
         limit = self.tiers.limit(x, y)
-        return self.n_near(x, limit) - (self.tiers.tier[y] <= limit)
+        return self.n_near(x, limit) - (self._first[y] <= limit)
 
     def n_near(self, x: Integers, limit: Indices) -> Indices:
         """The number of neighbours of x in tiers up to `limit`."""
@@ -96,7 +129,7 @@ class NearLists:
         """The neighbours of each owner that may be candidates for its entries."""
         if self.tiers.latent:
             return Lists(self.start, self.neighbour)
-        near = self.tiers.tier[self.neighbour] <= self.tiers.tier[self.owner]
+        near = self._first[self.neighbour] <= self.tiers.last[self.owner]
         return Lists.by_owner(self.owner[near], self.neighbour[near], len(self._degree))
 
     def candidates(self, entries: Indices) -> Lists:
@@ -105,7 +138,7 @@ class NearLists:
         entry, members = self._near.of_each(owner)
         kept = members != neighbour[entry]
         if self.tiers.latent:
-            kept &= self.tiers.tier[members] <= self.tiers.limit(owner, neighbour)[entry]
+            kept &= self._first[members] <= self.tiers.limit(owner, neighbour)[entry]
         return Lists(starts(self.number[entries]), members[kept])
 
 

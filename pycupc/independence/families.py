@@ -9,13 +9,16 @@ from collections.abc import Sequence
 from dataclasses import fields, replace
 from typing import Any
 
+from pycupc.data.categories import keeping
 from pycupc.data.content import Content, content_of
+from pycupc.data.covariances import are_covariances
 from pycupc.data.names import listed
 from pycupc.data.text_layout import ReadOptions
 from pycupc.independence.base import IndependenceTest
 from pycupc.independence.choice import Choice, Wishes, wish
 from pycupc.independence.custom import BATCH, CUSTOM, Batch
 from pycupc.independence.discrete.family import FAMILY as DISCRETE
+from pycupc.independence.gaussian.covariances import of_covariances
 from pycupc.independence.gaussian.family import FAMILY as GAUSSIAN
 from pycupc.independence.kernel.family import FAMILY as KERNEL
 from pycupc.independence.missing.family import IMPUTED, TESTWISE
@@ -150,12 +153,20 @@ def choice_of(data: Any, wishes: Wishes, *, keep_columns: Sequence[str] = (), **
     named = WORDS.get(wishes.test)
     if named is None and wishes.test != "auto":
         raise ValueError(f"test must be one of 'auto', {', '.join(map(repr, WORDS))}, got {wishes.test!r}")
+    if are_covariances(data):
+        return of_covariances(data, wishes, keep_columns=keep_columns, **options)
     options |= {"missing": wishes.missing} if wishes.missing in ("drop-rows", "error") else {}
     kind, together = None if named is None else named.columns, wishes.correlation is not None
-    content = content_of(data, kind, together=together, keep=keep_columns, **options)
-    if absent := [name for name in keep_columns if name not in content.table.names]:
-        there = listed(content.table.names)
-        raise ValueError(f"keep must name columns, got {', '.join(map(repr, absent))}; the columns are {there}")
+    with keeping(keep_columns):
+        content = content_of(data, kind, together=together, keep=keep_columns, **options)
+        if absent := [name for name in keep_columns if name not in content.table.names]:
+            there = listed(content.table.names)
+            raise ValueError(f"keep must name columns, got {', '.join(map(repr, absent))}; the columns are {there}")
+        return _choice_among(named, content, wishes)
+
+
+def _choice_among(named: Family | None, content: Content, wishes: Wishes) -> Choice:
+    """The choice of the first family that takes the table, among those of the name that was wished."""
     for family in FAMILIES:
         asked = named is None or family is named or wishes.test in family.under
         if asked and family.choice is not None and (choice := _chosen(family, content, wishes)) is not None:

@@ -26,7 +26,7 @@ class SetwiseTest(IndependenceTest):
     at_once: int = 0
     # Threads that `single_tests` may use where it is given `at_once` tests; 0: all cores. The engine says so.
     threads: int = 0
-    # Tests of a round that take about as long as one, since they are made at the same time.
+    # Tests of a round, about, where they share their work or are made at the same time: half of it, at least.
     together: int = 1
 
     def __init__(self, data: Any, alpha: float, *, NAdelete: bool = True) -> None:

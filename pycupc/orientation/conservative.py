@@ -19,6 +19,7 @@ from pycupc.graph.lists import Lists, spans, starts
 from pycupc.graph.questions import Counts, Questions
 from pycupc.graph.sepset import FlatCells, SepSets
 from pycupc.graph.sparse import SparseGraph, look_up
+from pycupc.graph.tiers import earlier, first_tier, last_tier
 from pycupc.system.localised_message import Argument, Message, Variable, Variables
 
 #: Largest number of subsets that is accepted: for one pair with the Gaussian test, for one pair with another test, and
@@ -102,14 +103,15 @@ class Triples(NamedTuple):
         return self._replace(a=self.a[at], c=self.c[at], pair=pair, b=self.b[kept])
 
     def under(self, known: Constraints) -> Triples:
-        """The triples whose middle is in the later tier of the ends, without context variables.
+        """The triples whose colliders the tiers neither tell nor exclude, without context variables.
 
         The neighbours of v that count are in tiers not after its own.
         """
-        tier, context, a, c = known.tier, known.context, self.a[self.pair], self.c[self.pair]
-        decided = (tier[self.b] == np.maximum(tier[a], tier[c])) & ~(context[a] | context[self.b] | context[c])
+        tier, context, a, b, c = known.tier, known.context, self.a[self.pair], self.b, self.c[self.pair]
+        told = (earlier(tier, a, b) & earlier(tier, c, b)) | earlier(tier, b, a) | earlier(tier, b, c)
+        decided = ~told & ~(context[a] | context[b] | context[c])
         owner, near = np.repeat(np.arange(known.p), self.near.sizes), self.near.members
-        kept = tier[near] <= tier[owner]
+        kept = first_tier(tier)[near] <= last_tier(tier)[owner]
         return self._kept(decided)._replace(near=Lists.by_owner(owner[kept], near[kept], known.p))
 
 

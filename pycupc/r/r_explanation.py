@@ -18,6 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.algorithm.pc import checks_again
+from pycupc.effects.effects import effects
+from pycupc.effects.effects_result import Effects
 from pycupc.graph.sparse import SparseGraph, symbol
 from pycupc.independence.base import IndependenceTest
 from pycupc.independence.gaussian.correlation import Correlations
@@ -28,7 +30,7 @@ from pycupc.orientation.pag import ALL_RULES, JointCausalInference, orient_pag, 
 from pycupc.r.conversions import from_plain, result_of, to_plain
 from pycupc.r.kept_evidence import found_sets, kept_result
 from pycupc.r.r_memory import square
-from pycupc.r.sent_data import Sent, tests_of
+from pycupc.r.sent_data import Sent, data_of, tests_of
 from pycupc.results.causal_graph import CausalGraph
 from pycupc.results.comparison import compare
 from pycupc.results.pagalgo import PagAlgo
@@ -92,9 +94,10 @@ def explain(sent: Sent, options: Mapping[str, Any]) -> Answer:
 
     `options` are as of `compared`; `alpha_given`: whether the user gave it; `known`: whether the separating sets are
     known, of an fciAlgo whether the tests found them; of an fciAlgo `rules`, `jci`, `context`; `question`: "edges", or
-    "why" with the positions `x` and `y`, from 1, or "page" with the `file` of the explorer, and `around`, `radius` and
-    `groups` as of `pycupc.r.pictures.picture`. If R gave the data, also the options of `data_of`, and `test`.
-    """
+    "why" with the positions `x` and `y`, from 1, or "page" with the `file` of the explorer, `around`, `radius` and
+    `groups` as of `pycupc.r.pictures.picture`, the `name` of the data, `units` of all variables or none, whether
+    the page shows `effects`, and the standard deviations (`spread`) of data of which R sends the correlations, or
+    none. If R gave the data, also the options of `data_of`, and `test`."""
     alpha, data = options["alpha"], None
     if options.get("test") == "gaussCItest" and "pair_n" not in sent and alpha is not None:
         data = _gaussian_data(sent, options)
@@ -110,8 +113,18 @@ def explain(sent: Sent, options: Mapping[str, Any]) -> Answer:
         return _why(fit, options)
     around = [int(v) - 1 for v in options["around"]] or None
     groups = [str(name) or None for name in options["groups"]] or None
-    fit.explore(options["file"], show=False, around=around, radius=int(options["radius"]), groups=groups)
+    moved = _effects(fit, sent, options) if options["effects"] else None
+    units = {label: str(unit) for label, unit in zip(fit.labels, options["units"], strict=False) if unit}
+    page = {"name": str(options["name"]), "units": units, "effects": moved, "groups": groups}
+    fit.explore(options["file"], show=False, around=around, radius=int(options["radius"]), **page)
     return {}, {}
+
+
+def _effects(fit: PcAlgo, sent: Sent, options: Mapping[str, Any]) -> Effects:
+    """The possible effects; in the units of the data if R has sent their standard deviations."""
+    found = effects(fit, data_of(sent, options, fit.labels)[0])
+    spread = np.array(options["spread"], dtype=np.float64)
+    return replace(found, C=found.C * np.outer(spread, spread)) if len(spread) else found
 
 
 def _with_alpha(fit: PcAlgo | PagAlgo, alpha: float) -> PcAlgo | PagAlgo:

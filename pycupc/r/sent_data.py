@@ -7,9 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data.categories import are_numbers, check_texts, doubtful
+from pycupc.data.clean_columns import Decisions, counts_the_rows
+from pycupc.data.text_columns import TextColumn
+from pycupc.data.text_layout import MISSING
+from pycupc.data.units import numbers_in
 from pycupc.independence.base import IndependenceTest
 from pycupc.independence.choice import Wishes
 from pycupc.independence.families import FUNCTIONS, choice_of, family_of
@@ -51,6 +56,28 @@ def chosen(sent: Sent, options: Mapping[str, Any]) -> tuple[dict[str, Any], dict
         choice = choice_of(table, Wishes())
     said = {"test": choice.indepTest.__name__, "reason": in_r(choice.reason, labels), "unexpected": choice.unexpected}
     return said, {}
+
+
+def columns_read(sent: Sent, options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """What the columns of texts of a data frame are: those to leave `out`, those of `numbers`, and the `reason`.
+
+    `sent`: `codes`, float64, of the texts column by column, from 1, NaN where one is missing, and `first`, the first
+    column if it is one of numbers. Options: `labels` of all columns, the `names` of those of texts, and their `texts`.
+    The reply has the `values` of the columns of numbers, one after the other.
+    """
+    labels, names = ([str(name) for name in options[which]] for which in ("labels", "names"))
+    texts, cells = [list(own) for own in options["texts"]], dict[str, list[str | None]]()
+    if names:
+        for name, own, codes in zip(names, texts, sent["codes"].reshape(len(names), -1), strict=True):
+            cells[name] = [None if code != code else own[int(code) - 1] for code in codes.tolist()]
+    decisions = Decisions.of({name: TextColumn.of(column) for name, column in cells.items()}, ())
+    what = counts_the_rows(labels[0], sent["first"]) if "first" in sent else ""
+    decisions = replace(decisions, out={**({labels[0]: what} if what else {}), **decisions.out})
+    numbers = list({**decisions.units, **decisions.marks})
+    values = [numbers_in(cells[name], MISSING | {decisions.marks.get(name, "").casefold()}) for name in numbers]
+    reason = in_r(decisions.said, labels) if decisions else ""
+    arrays = {"values": np.array(values, dtype=np.float64)} if numbers else {}
+    return {"out": list(decisions.out), "numbers": numbers, "reason": reason}, arrays
 
 
 def tests_of(sent: Sent, options: Mapping[str, Any], labels: Sequence[str], alpha: float) -> list[IndependenceTest]:

@@ -1,6 +1,6 @@
 """The Python half of the R package's transport: plain values in, plain values out, and arrays in R's own memory.
 
-The R half is r_wrapper/R/transport.R. Between them is reticulate, from version 1.28 on, which cannot convert arrays of
+The R half is r_wrapper/R/compute.R. Between them is reticulate, from version 1.28 on, which cannot convert arrays of
 NumPy 2, turns integers beyond 32 bits into 0, and must not share a process with rpy2. So an array lies in a vector of
 R, which both sides see (`r_memory`).
 
@@ -46,7 +46,7 @@ from pycupc.r.messages import failures_in_reply, in_r
 from pycupc.r.pictures import picture
 from pycupc.r.r_explanation import Answer, compared, cpdag_of, explain
 from pycupc.r.r_memory import RVectors
-from pycupc.r.sent_data import Sent, chosen, data_of
+from pycupc.r.sent_data import Sent, chosen, columns_read, data_of
 from pycupc.r.stability_values import answer, ranking_values, to_values
 from pycupc.r.worker_thread import Background, UsersBatch, UsersTest
 from pycupc.results.pagalgo import PagAlgo
@@ -62,7 +62,7 @@ from pycupc.system.version import __version__ as VERSION
 __all__ = ["PROTOCOL", "TESTS", "VERSION", "Job", "end_compiling", "situation"]
 
 #: Version of the messages that the two halves exchange; must equal `protocol` of r_wrapper/R/python.R.
-PROTOCOL = 21
+PROTOCOL = 22
 #: The names of the tests that `indepTest` may be.
 TESTS = list(FUNCTIONS)
 #: The names of arguments in R that differ, with the names in Python.
@@ -75,10 +75,10 @@ _MASKS = ("fixedGaps", "fixedEdges", "forbidden")
 class Job(Background):
     """One computation, driven by R: `start`, `step` until the reply, `fill`, `close`.
 
-    `what` is "pc", "skeleton", "fci", "rfci", "stability", "cstar", "effects", "correlations", "choose", "compare",
-    "explain" (the edges of a result, `why`, or the explorer), "picture", "cpdag" or "ask" (a question about a result of
-    "stability"); `address`: of the R environment with the vectors of the arrays. OSError if this process cannot see
-    them.
+    `what` is "pc", "skeleton", "fci", "rfci", "stability", "cstar", "effects", "correlations", "choose", "columns",
+    "compare", "explain" (the edges of a result, `why`, or the explorer), "picture", "cpdag" or "ask" (a question about
+    a result of "stability"); `address`: of the R environment with the vectors of the arrays. OSError if this process
+    cannot see them.
     """
 
     def __init__(self, what: str, address: str) -> None:
@@ -133,7 +133,8 @@ class Job(Background):
 
     def _compute(self, options: dict[str, Any]) -> Answer:
         others = {"compare": compared, "explain": explain, "cpdag": cpdag_of, "ask": answer}
-        others |= {"effects": effects, "correlations": _correlations, "choose": chosen, "picture": picture}
+        others |= {"effects": effects, "correlations": _correlations, "choose": chosen, "columns": columns_read}
+        others |= {"picture": picture}
         if self._what in others:
             return others[self._what](self._in, options)
         return self._resampled(options) if self._what in ("stability", "cstar") else self._run(options)

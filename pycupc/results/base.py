@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
@@ -53,6 +53,7 @@ class TestedGraph(NamedGraph):
     of the two. `is_pag` says whether the rules are FCI's.
     """
 
+    _OFFERED: ClassVar[Sequence[str]] = ("summary", "why", "sepset", "pMax", "alpha", "n")
     is_pag: ClassVar[bool] = False
     p_values: PValues
     trace: Mapping[tuple[int, int], tuple[Any, ...]]

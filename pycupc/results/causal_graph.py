@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -26,6 +27,11 @@ RETRY = Words('u2pd="retry"', 'u2pd = "retry"', "--u2pd retry")
 @dataclass(kw_only=True, eq=False, repr=False)
 class CausalGraph(NamedGraph):
     """A graph on named variables, and the DAGs behind it. Attributes as of `NamedGraph`."""
+
+    _OFFERED: ClassVar[Sequence[str]] = (
+        *("graph", "amat", "markov_blanket"),
+        *("is_cpdag", "to_cpdag", "to_dag", "to_dowhy"),
+    )
 
     @staticmethod
     def from_causallearn(graph: Any) -> CausalGraph:

@@ -16,6 +16,7 @@ from pycupc.results.differences import LISTED, Difference, Pair, Side, TwoSides,
 from pycupc.results.pagalgo import PagAlgo
 from pycupc.results.pcalgo import PcAlgo
 from pycupc.system.nearest import hinted
+from pycupc.system.shown import as_lines
 from pycupc.system.text import counted
 
 __all__ = ["Comparison", "Difference", "compare"]
@@ -62,6 +63,9 @@ class Comparison:
 
     def __str__(self) -> str:
         return self.text
+
+    def _repr_html_(self) -> str:
+        return as_lines(self.text)
 
     def __repr__(self) -> str:
         return self.text.rstrip("\n")

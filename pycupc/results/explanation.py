@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pycupc.system.shown import as_lines, as_table
+
 #: What was known before the tests, as reasons of arrows (`pycupc.orientation.trace.KNOWN`).
 _KNOWN = {
     "tier": "the tiers",
@@ -70,6 +72,13 @@ class Why:
     symbol: str | None = None
     set_by: tuple[tuple[str, ...] | None, ...] | None = None
     open: bool = False
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the sentence, and the numbers of the deciding test."""
+        given = None if self.S is None else ", ".join(self.S) or "nothing"
+        numbers = {"level": self.level, "given": given, "r": self.r, "z": self.z, "p": self.p, "cutoff": self.cutoff}
+        known = {name: [value] for name, value in numbers.items() if value is not None and value == value}
+        return f"<div>{as_lines(str(self))}{as_table(known) if known else ''}</div>"
 
     def __str__(self) -> str:
         pair = f"{self.x} and {self.y}"

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -68,8 +68,8 @@ def content(
     part["labels"] += [fit.labels[v] for v in named.tolist()]
     of_pairs, missing = _effects(effects, fit.labels, nodes)
     notes = getattr(fit, "notes", {})  # which a consensus lacks
-    data = f"Data: {notes['data']}." if "data" in notes else ""
-    part["note"] = " ".join(filter(None, (fit.page_note(), data, part["note"], missing)))
+    read = [f"{name.capitalize()}: {notes[name]}." for name in ("data", "test") if name in notes]
+    part["note"] = " ".join(filter(None, (fit.page_note(), *read, part["note"], missing)))
     return Content(
         **part,
         title=fit.title,
@@ -194,6 +194,8 @@ def _facts(fit: TestedResult, graph: SparseGraph) -> str:
 
 class ExplorableGraph(TestedGraph):
     """A graph with the tests behind its edges that can be shown in a browser."""
+
+    _OFFERED: ClassVar[Sequence[str]] = ("explore",)
 
     def explore(  # noqa: PLR0913 - the options of a page
         self,

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from operator import attrgetter
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ from pycupc.results.schema import Arrays, trace_entries, trace_from
 from pycupc.results.stored import Contents, StoredResult
 from pycupc.results.summary import closing_lines
 from pycupc.results.tests_after_levels import LaterPValues, LaterTests
+from pycupc.system.shown import Text
 from pycupc.system.text import counted
 
 #: What the tests after the levels are called in a summary.
@@ -71,6 +72,7 @@ class PagAlgo(StoredResult, ExplorableGraph):
     notes: dict[str, Any] = field(default_factory=dict)
     p_values: LaterPValues = field(init=False)
 
+    _OFFERED: ClassVar[Sequence[str]] = ("amat_pag",)
     is_pag = True
 
     def __post_init__(self) -> None:
@@ -125,7 +127,7 @@ class PagAlgo(StoredResult, ExplorableGraph):
         if n := len(later.open_pairs):
             lines.append(f"{counted(n, 'pair')} not searched to the end: too many sets; see later.open_pairs")
         notes = {**self.skeleton_fit.notes, **self.notes}
-        return "\n".join([*lines, *closing_lines(notes, self.engine)])
+        return Text("\n".join([*lines, *closing_lines(notes, self.engine)]))
 
     def tests_of_levels(self) -> PcAlgo:
         return self.skeleton_fit

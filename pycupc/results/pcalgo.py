@@ -29,6 +29,7 @@ from pycupc.results.serialisation import check_arrays
 from pycupc.results.stored import Contents, StoredResult
 from pycupc.results.summary import CONTRADICTING, LevelSummary, closing_lines, contradictions, level_lines
 from pycupc.results.tests_after_levels import LaterTests
+from pycupc.system.shown import Text
 from pycupc.system.text import counted
 
 
@@ -158,7 +159,7 @@ class PcAlgo(StoredResult, TestedResult, ExplorableGraph, CausalGraph):
         lines = self._head_lines("PC-stable")
         if note := self.cpdag_note():
             lines.append(note)
-        return "\n".join([*lines, *self.lines_of_levels(), *closing_lines(self._notes_shown(), self.engine)])
+        return Text("\n".join([*lines, *self.lines_of_levels(), *closing_lines(self._notes_shown(), self.engine)]))
 
     def _notes_shown(self) -> dict[str, Any]:
         return {name: note for name, note in self.notes.items() if name != CONTRADICTING}

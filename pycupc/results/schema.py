@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from pycupc.data.names import check_labels
 from pycupc.graph.sparse import TAIL
-from pycupc.graph.tiers import Tiers
+from pycupc.graph.tiers import NO_TIER, Tiers
 from pycupc.independence.gaussian.suffstat import check_n
 from pycupc.orientation.trace import OrientationStatus
 from pycupc.results.facts_in_texts import engine_in_text, orientation_in_texts, skeleton_or_pc
@@ -253,7 +253,7 @@ def _tiers_fit(entries: Any, p: int) -> bool | np.bool_:
     found = _tiers_from(entries)
     if found is None:
         return True
-    fits = len(found.tier) == p and (found.tier >= 0).all() and ((found.lost >= 0) & (found.lost < p)).all()
+    fits = len(found.tier) == p and (found.tier >= NO_TIER).all() and ((found.lost >= 0) & (found.lost < p)).all()
     return bool(fits) and type(found.latent) is bool
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any, ClassVar, TypeVar
 
@@ -25,6 +25,7 @@ Contents = tuple[dict[str, Any], dict[str, NDArray[Any]]]
 class StoredResult:
     """A result as metadata, ready for JSON, and arrays; and back."""
 
+    _OFFERED: ClassVar[Sequence[str]] = ("save",)
     KIND: ClassVar[npz.Kind]
 
     def contents(self, *, evidence: bool | None = None, p_values: flat.PValueForm = "evidence") -> Contents:

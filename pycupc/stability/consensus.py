@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import product
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ from pycupc.results.methods import METHODS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -150,6 +151,7 @@ class StableGraph(NamedGraph):
         about from and to as the edge is listed there.
     """
 
+    _OFFERED: ClassVar[Sequence[str]] = ("explore", "threshold", "frequencies")
     alpha: float
     threshold: float
     n_resamples: int
@@ -171,6 +173,11 @@ class StableGraph(NamedGraph):
         """Draw the graph, more frequent edges thicker and darker, with the options of `pycupc.graph.drawing.plot`."""
         title = self.title if options.get("around") is None else None
         return super().plot(**{"strength": self.frequencies["adjacent"], "title": title, **options})
+
+    def small_picture(self) -> Figure:
+        """The picture that `plot` draws as a figure for a notebook; ImportError without matplotlib."""
+        options = {"strength": self.frequencies["adjacent"], "title": self.title}
+        return plotting.small_picture(self.sparse_graph, self.labels, **options)
 
     def save_picture(
         self, *paths: Path, around: plotting.Variables | None = None, radius: int = 2, **look: Any

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import html
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass
 from os import PathLike
 from typing import Any, ClassVar
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from pycupc.data.names import is_whole
 from pycupc.results import npz
 from pycupc.stability.rows import Resampling
+from pycupc.system.shown import OfferedNames, Text, as_picture
 
 Ints = NDArray[np.int64]
 #: The names of the attributes of `Resampling` in a file.
@@ -21,9 +22,19 @@ DRAWN = ("n", "scheme", "fraction", "random_state")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class OverResamples:
+class OverResamples(OfferedNames):
     """A result over resamples. `Stability` describes the attributes."""
 
+    _OFFERED: ClassVar[Sequence[str]] = (
+        "labels",
+        "summary",
+        "plot",
+        "to_pandas",
+        "bound",
+        "n_resamples",
+        "indices",
+        "save",
+    )
     KIND: ClassVar[npz.Kind]
     #: The other attributes that are facts in a file, and the attributes that are arrays.
     FACTS: ClassVar[tuple[str, ...]]
@@ -76,5 +87,13 @@ class OverResamples:
         npz.write(path, self.meta(), self.to_arrays(), self.KIND)
 
     def _repr_html_(self) -> str:
-        """For notebooks: the summary."""
-        return f"<pre>{html.escape(self.summary())}</pre>"
+        """For notebooks: the summary, and the picture that `plot` draws if matplotlib is installed."""
+        shown = Text(self.summary())._repr_html_()
+        with contextlib.suppress(ImportError):
+            if (figure := self._figure()) is not None:
+                shown += as_picture(figure, "the result over the resamples")
+        return f"<div>{shown}</div>"
+
+    def _figure(self) -> Any:
+        """A figure for notebooks, None if it would be too large; ImportError without what draws it."""
+        raise NotImplementedError

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,7 @@ from pycupc.stability import bounds
 from pycupc.stability.over_resamples import DRAWN, Ints, OverResamples
 from pycupc.stability.rows import Resampling
 from pycupc.system.extras import data_frame
+from pycupc.system.shown import Text
 from pycupc.system.text import counted
 
 if TYPE_CHECKING:
@@ -60,6 +62,7 @@ class CStaR(OverResamples):
         The arguments that determine the answer; large ones and the data are represented by their hash.
     """
 
+    _OFFERED: ClassVar[Sequence[str]] = ("top", "alpha")
     KIND = npz.Kind("pycupc-cstar-1", "a result that CStaR.save wrote")
     FACTS = ("alpha",)
     ARRAYS = (*_INDICES, "value")
@@ -178,6 +181,9 @@ class CStaR(OverResamples):
             f"{self.n_resamples:,} resamples, alpha {self.alpha:g}>"
         )
 
+    def _figure(self) -> Any:
+        return self.plot(10).figure
+
     def summary(self, k: int = 10) -> str:
         """Size of the study and the first k pairs, as text."""
         rows, grid = self.resampling, ", ".join(map(str, self.q.tolist()))
@@ -196,7 +202,7 @@ class CStaR(OverResamples):
             lines.append(
                 f"{cause:<20} {effect:<20} {rank:>11g} {pi:>6.2f} {value:>9.3g} {low:>9.3g} {high:>9.3g} {bound:>9}"
             )
-        return "\n".join(lines)
+        return Text("\n".join(lines))
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> CStaR:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from pycupc.stability.consensus import Consensus, Counts, PagConsensus, least_co
 from pycupc.stability.over_resamples import OverResamples
 from pycupc.stability.saved import NUMBERS, stability_fields
 from pycupc.system.extras import data_frame
+from pycupc.system.shown import Text
 
 if TYPE_CHECKING:
     import networkx
@@ -64,6 +65,16 @@ class Stability(OverResamples):
         Further facts: "quirks", where pcalg's answer could differ for discrete data.
     """
 
+    _OFFERED: ClassVar[Sequence[str]] = (
+        "alphas",
+        "edges",
+        "path",
+        "consensus",
+        "frequencies",
+        "threshold_for",
+        "to_networkx",
+        "to_graphml",
+    )
     KIND = npz.Kind("pycupc-stability-1", "a result that Stability.save wrote")
     FACTS = ("alphas", "n_pairs", "n_fixed", "notes", "method")
     ARRAYS = NUMBERS
@@ -251,6 +262,10 @@ class Stability(OverResamples):
             f"alpha {alphas}>"
         )
 
+    def _figure(self) -> Any:
+        stable = self.consensus()
+        return stable.small_picture() if stable.is_small else None
+
     def summary(self) -> str:
         """Size of the study and numbers of edges by frequency, as text."""
         rows, n_resamples = self.resampling, self.n_resamples
@@ -273,7 +288,7 @@ class Stability(OverResamples):
                 several = int((numbers > 0).sum())
                 lines.append(f"in {several:,} resamples some variables were {kind}, at most {numbers.max():,} at once")
         lines += [f"{key}: {text}" for key, text in self.notes.items()]
-        return "\n".join(lines)
+        return Text("\n".join(lines))
 
     # -- files --------------------------------------------------------------------------------------------------------
 

@@ -13,6 +13,7 @@ from pycupc.data.names import listed
 from pycupc.graph.sparse import ARROW, SparseGraph
 from pycupc.results.causal_graph import CausalGraph
 from pycupc.system.nearest import hinted
+from pycupc.system.shown import as_lines, as_table
 from pycupc.truth.graphs import Coding, as_causal_graph
 
 
@@ -74,6 +75,15 @@ class Evaluation:
         edges = f"{self.edges_right:,} of {self.edges_true:,} edges found, {self.extra:,} false"
         wrong = self.arrows_found - self.arrows_right
         return f"{edges}; {self.arrows_right:,} of {self.arrows_true:,} arrows, {wrong:,} false"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: a table of edges and arrows."""
+        counts = {"right": (self.edges_right, self.arrows_right), "found": (self.edges_found, self.arrows_found)}
+        counts["true"] = self.edges_true, self.arrows_true
+        shares = {"precision": (self.edge_precision, self.arrow_precision)}
+        shares["recall"] = self.edge_recall, self.arrow_recall
+        table = as_table({"": ("edges", "arrows"), **counts, **shares})
+        return f"<div>{as_lines(repr(self).splitlines()[0])}{table}</div>"
 
     def __repr__(self) -> str:
         lines = [

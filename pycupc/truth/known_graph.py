@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,7 @@ class KnownGraph(CausalGraph):
         Of each edge, in the order of ``edges()``, how much its second variable changes for one unit more of the first.
     """
 
+    _OFFERED: ClassVar[Sequence[str]] = ("coefficients", "effect")
     coefficients: Floats
 
     def edge_attributes(self) -> dict[str, NDArray[Any]]:

@@ -21,6 +21,7 @@
 #'   * `differences`: a data frame of the pairs of variables on which the skeletons differ, by level, with both
 #'     p-values and the condition number of the test that removed the edge;
 #'   * `text`: the report.
+#' @seealso [cu_pc()], [cu_why()]
 #' @examples
 #' if (requireNamespace("pcalg", quietly = TRUE) && cu_available()) {
 #'   set.seed(1)

@@ -22,6 +22,7 @@
 #'   pairs among x, y and S, which is their mean, smallest or harmonic mean.
 #' @return A list with `C`, the correlations, and `n`, the number of observations. With missing values, `n` is the
 #'   matrix of the numbers of each pair, and `n_rule` is `n.rule`.
+#' @seealso [cu_pc()]
 #' @examples
 #' if (cu_available()) {
 #'   S <- cu_suffStat(exp(matrix(rnorm(200), 50)), "spearman")

@@ -54,6 +54,7 @@ cu_fci <- function(suffStat, indepTest, alpha, labels, p, skel.method = c("stabl
                    jci = c("0", "1", "12", "123"), contextVars = NULL, verbose = FALSE, engine = "auto",
                    progress = interactive(), quirks = TRUE, pMax = TRUE, cluster = NULL) {
   cl <- match.call() # before any argument is touched
+  if (!missing(suffStat)) suffStat <- with_variables(suffStat, indepTest, labels, p)
   labels <- check_labels(labels, p, suffStat, indepTest)
   check_method(match.arg(skel.method), "pcalg::fci()")
   type <- match.arg(type)
@@ -83,6 +84,7 @@ cu_rfci <- function(suffStat, indepTest, alpha, labels, p, skel.method = c("stab
                     conservative = FALSE, maj.rule = FALSE, numCores = 1, verbose = FALSE, engine = "auto",
                     progress = interactive(), quirks = TRUE, pMax = TRUE, cluster = NULL) {
   cl <- match.call()
+  if (!missing(suffStat)) suffStat <- with_variables(suffStat, indepTest, labels, p)
   labels <- check_labels(labels, p, suffStat, indepTest)
   check_method(match.arg(skel.method), "pcalg::rfci()")
   check_orientation("relaxed", conservative, maj.rule, FALSE)

@@ -57,6 +57,12 @@
 #'
 #' Codes that SPSS calls missing, in columns of package haven (`na_values`, `na_range`), count as NA in each data frame.
 #'
+#' @section Columns of a data frame:
+#' Where neither `indepTest` nor `labels` nor `p` is given, columns of texts are read as `pycupc run` reads them, and a
+#' message says which: names of the rows, dates and free text are left out, and so is a first column that counts the
+#' rows; numbers with one unit (`"5.2 mg"`) become numbers; and one mark beside numbers, such as `"?"`, becomes NA.
+#' Factors stay as they are, so that [factor()] keeps a column. Numbers with different units are an error.
+#'
 #' @section Dependence of any form:
 #' `indepTest = "KCI"` is the kernel-based conditional independence test of Zhang, Peters, Janzing and Schoelkopf
 #' (2011), with the p-values of causal-learn and of CondIndTests. `suffStat` is a complete table of numbers, for up to
@@ -149,6 +155,7 @@ cu_pc <- function(suffStat, indepTest, alpha, labels, p, fixedGaps = NULL, fixed
                   sepset = c("auto", "list", "sparse"), quirks = FALSE, pMax = TRUE, checkpoint = NULL,
                   cluster = NULL) {
   cl <- match.call() # before any argument is touched
+  if (!missing(suffStat)) suffStat <- with_variables(suffStat, indepTest, labels, p)
   labels <- check_labels(labels, p, suffStat, indepTest)
   u2pd <- match.arg(u2pd)
   skel.method <- match.arg(skel.method)
@@ -181,6 +188,7 @@ cu_skeleton <- function(suffStat, indepTest, alpha, labels, p, method = c("stabl
                         sepset = c("auto", "list", "sparse"), quirks = FALSE, pMax = TRUE, checkpoint = NULL,
                         tiers = NULL, context.all = NULL, context.tier = NULL, forbEdges = NULL, cluster = NULL) {
   cl <- match.call()
+  if (!missing(suffStat)) suffStat <- with_variables(suffStat, indepTest, labels, p)
   labels <- check_labels(labels, p, suffStat, indepTest)
   method <- match.arg(method)
   check_method(method, "pcalg::skeleton()")

@@ -163,6 +163,36 @@ chosen_test <- function(x, name, say = TRUE) {
   list(test = reply$test, data = x)
 }
 
+# The table of a call in which nobody has named the test or the columns, as variables_of() leaves it.
+with_variables <- function(suffStat, indepTest, labels, p) {
+  free <- missing(indepTest) && missing(labels) && missing(p)
+  if (free && is.data.frame(suffStat)) variables_of(suffStat, "suffStat") else suffStat
+}
+
+# A data frame without the columns that are no variables, as names of the rows or dates, and with numbers in place of
+# texts that are numbers with a unit or beside one mark of missing values; a message says which. Factors stay.
+variables_of <- function(x, name, say = TRUE) {
+  texts <- vapply(x, is.character, NA)
+  start <- if (nrow(x) > 1L && is.numeric(x[[1]]) && is.null(dim(x[[1]]))) x[[1]][[1]]
+  named <- grepl("^(row[._ ]?names?|unnamed: 0)$", names(x)[[1]], ignore.case = TRUE)
+  counts <- isTRUE(start %in% 0:1) && identical(as.double(x[[1]]), start + seq_len(nrow(x)) - 1) || named
+  if (!any(texts) && !counts || nrow(x) < 2L) return(x)
+  x <- check_columns(x, name)
+  coded <- lapply(x[texts], function(v) factor(v, unique(v[!is.na(v)])))
+  arrays <- list(codes = as.double(unlist(lapply(coded, as.integer))), first = if (counts) as.double(x[[1]]))
+  options <- list(labels = as.list(names(x)), names = as.list(names(x)[texts]),
+    texts = unname(lapply(coded, function(v) as.list(levels(v)))))
+  reply <- compute("columns", options, Filter(length, arrays))
+  numbers <- as.character(unlist(reply$numbers))
+  values <- matrix(as.double(reply$arrays$values), nrow(x))
+  values[is.nan(values)] <- NA
+  for (j in seq_along(numbers)) x[[numbers[[j]]]] <- values[, j]
+  x <- x[setdiff(names(x), unlist(reply$out))]
+  if (length(x) < 2L) error("`", name, "` needs at least 2 columns, the variables; ", reply$reason)
+  if (say && nzchar(reply$reason)) message(reply$reason)
+  x
+}
+
 # The user's test of many pairs at a time: the attribute "batch" of `indepTest`, a function (x, y, S, suffStat) of the
 # variables of m tests, S a matrix of m rows, which returns m p-values. Answers an event "batch".
 made_together <- function(event, batch) {

@@ -19,7 +19,7 @@
 #' @param radius How many edges away from them a variable may be.
 #' @param groups Groups, drawn in a colour of their own: the name of the group of each variable, NA for none, or a list
 #'   of the variables of each group, by its name.
-#' @param tiers The number of the tier of each variable: earlier tiers lie above later ones.
+#' @param tiers The number of the tier of each variable, NA without one: earlier tiers lie above later ones.
 #' @param paths A list of paths, each a vector of variables, whose edges are highlighted.
 #' @param title A title; by default the numbers of variables and edges; FALSE for none.
 #' @param legend Should the kinds of edges and the groups be explained below the picture?
@@ -36,7 +36,7 @@
 #'   cu_plot(fit, groups = rep(c("first", "second"), 5))
 #'   page <- cu_explore(fit, file = tempfile(fileext = ".html"), show = FALSE)
 #' }
-#' @seealso [cu_why()]
+#' @seealso [cu_why()], [cu_pc()]
 #' @export
 cu_plot <- function(fit, around = NULL, radius = 2, groups = NULL, tiers = NULL, paths = list(), title = NULL,
                     legend = TRUE, cex = 1) {
@@ -45,8 +45,8 @@ cu_plot <- function(fit, around = NULL, radius = 2, groups = NULL, tiers = NULL,
   legend <- check_flag(legend, "legend")
   cex <- check_number(cex, "cex", "one number above 0", function(x) x > 0)
   if (!is.null(tiers)) {
-    ok <- is.numeric(tiers) && length(tiers) == length(labels) && !anyNA(tiers)
-    if (!ok) refuse("tiers", paste("a number for each of the", length(labels), "variables"), tiers)
+    ok <- is.numeric(tiers) && length(tiers) == length(labels)
+    if (!ok) refuse("tiers", paste("a number for each of the", length(labels), "variables, or NA"), tiers)
   }
   if (!is.list(paths)) refuse("paths", "a list of vectors of variables", paths)
   titled <- is.null(title) || identical(title, FALSE) || is.character(title) && length(title) == 1L && !is.na(title)
@@ -66,24 +66,51 @@ cu_plot <- function(fit, around = NULL, radius = 2, groups = NULL, tiers = NULL,
 #' @param file Where to write the page; by default a temporary file.
 #' @param show Should the page be shown?
 #' @param suffStat,alpha As in [cu_why()]: with the data the page has the correlations and the tests, too.
+#' @param name The name of the data, the headline of the page.
+#' @param effects Should the page show, beside a chosen variable, the possible effects on it and of it? They are computed
+#'   from `suffStat`, for graphs of at most 200 variables: in units of the data, and from correlations in standard
+#'   deviations.
+#' @param units Units of the variables, a character vector with their names: effects in different units have axes of
+#'   their own. They need the observations as `suffStat`.
 #' @export
 cu_explore <- function(fit, file = NULL, show = TRUE, around = NULL, radius = 2, groups = NULL, suffStat = NULL,
-                       alpha = NULL) {
+                       alpha = NULL, name = "", effects = FALSE, units = NULL) {
   check_result(fit)
   refuse_consensus(fit, "fit")
   show <- check_flag(show, "show")
   if (!is.null(file) && (!is.character(file) || length(file) != 1L || is.na(file))) {
     refuse("file", "the path of a file", file)
   }
+  if (!is.character(name) || length(name) != 1L || is.na(name)) refuse("name", "the name of the data", name)
+  effects <- check_flag(effects, "effects")
+  if (effects && is.null(suffStat)) error("`effects` needs the data: give them as `suffStat`")
+  observed <- is.data.frame(suffStat) || is.matrix(suffStat)
+  if (!is.null(units) && !observed) error("`units` needs the observations: give them as `suffStat`")
+  unit_of <- units_of(units, names_in(fit))
+  spread <- if (effects && observed && test_in_call(fit, suffStat) == "gaussCItest") {
+    as.list(vapply(seq_len(ncol(suffStat)), function(k) stats::sd(suffStat[, k]), 0))
+  }
   # the viewer of RStudio shows files of the session's temporary folder only
   path <- if (is.null(file)) tempfile("graph", fileext = ".html") else path.expand(file)
   part <- shown_part(around, radius, groups, names_in(fit))
-  do.call(explain, c(list(fit, suffStat, alpha, question = "page", file = normalizePath(path, mustWork = FALSE)), part))
+  page <- list(question = "page", file = normalizePath(path, mustWork = FALSE), name = name, effects = effects)
+  do.call(explain, c(list(fit, suffStat, alpha), page, list(units = as.list(unit_of),
+    spread = as.list(spread)), part))
   if (!show) return(invisible(path))
   if (isTRUE(getOption("knitr.in.progress"))) return(page_in_document(path))
   viewer <- getOption("viewer")
   if (is.function(viewer) && is.null(file)) viewer(path) else utils::browseURL(path)
   invisible(path)
+}
+
+# The unit of each variable, or nothing.
+units_of <- function(units, labels) {
+  if (is.null(units)) return(character())
+  ok <- is.character(units) && !anyNA(units) && !is.null(names(units))
+  if (!ok) refuse("units", "a character vector with the names of variables", units)
+  of <- character(length(labels))
+  of[positions(names(units), labels, "units")] <- units
+  of
 }
 
 # The page as a frame in an HTML document of knitr; elsewhere, such as in a PDF, a picture says more: see cu_plot().

@@ -1,7 +1,7 @@
 # Finds and starts Python, at the first call that needs it.
 
 # Must equal PROTOCOL of pycupc/r/transport.py.
-protocol <- 21L
+protocol <- 22L
 
 # `module`, once Python runs; `checkout`, where cu_pc.R was read by source(); `unfinished`, vectors of computations that
 # did not stop; `said_sparse`, `said_compiling`, once it was said; `prints_notes`, see print_notes().

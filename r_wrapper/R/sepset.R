@@ -11,6 +11,7 @@
 #'   that is independent without conditioning, or NULL. The test that separated a pair decides whether pcalg keeps its
 #'   set in the cell `[[x]][[y]]` or in `[[y]][[x]]`. `cu_expand()`: the object that `sepset = "list"` gives; `fit`
 #'   itself, if its slot is filled.
+#' @seealso [cu_why()], [cu_pc()]
 #' @examples
 #' if (cu_available()) {
 #'   C <- matrix(c(1, 0.5, 0.25, 0.5, 1, 0.5, 0.25, 0.5, 1), 3)

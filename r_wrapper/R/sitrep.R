@@ -6,6 +6,7 @@
 #'
 #' @return `cu_sitrep()`: invisibly, the printed lines. `cu_available()`: TRUE if reticulate, Python and the Python
 #'   package pycupc work.
+#' @seealso [cu_install()]
 #' @examples
 #' cu_sitrep()
 #' cu_available()

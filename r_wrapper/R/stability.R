@@ -47,7 +47,7 @@
 #' @param quirks Should faults of pcalg be reproduced? See [cu_pc()], and for the other methods [cu_fci()].
 #' @param method The algorithm: `"pc"`, `"fci"` or `"rfci"`, the last two with the other arguments of [cu_fci()] at
 #'   their defaults.
-#' @param tiers Number of the tier of each variable, or NULL: no arrow points from a later tier to an earlier one. With
+#' @param tiers Number of the tier of each variable, NA without one, or NULL: no arrow points from a later tier to an earlier one. With
 #'   them `"pc"` is [cu_tpc()], and `"fci"` has `selectionBias = FALSE`.
 #' @return An object of class `cu_stability`, a list of plain values, which [saveRDS()] saves completely:
 #'   * `labels`, `alpha`, `scheme`, `fraction`, `seed`, `n_resamples`: as given or drawn; `n`: number of observations;
@@ -90,6 +90,7 @@ cu_stability <- function(x, alpha = 0.01, n_resamples = 100, scheme = c("bootstr
   }
   by_default <- missing(indepTest)
   if (by_default && is.data.frame(x)) {
+    if (missing(labels)) x <- variables_of(x, "x")
     chosen <- chosen_test(x, "x")
     x <- chosen$data
     indepTest <- chosen$test

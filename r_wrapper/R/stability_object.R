@@ -183,6 +183,7 @@ cu_consensus <- function(object, threshold = 0.5, alpha = object$alpha[1]) {
 #' @param method The name of a bound; by default the first of those of the scheme in the list above.
 #' @return One number.
 #' @inherit cu_stability references
+#' @seealso [cu_stability()], [cu_consensus()]
 #' @examples
 #' if (cu_available()) {
 #'   set.seed(1)

@@ -17,7 +17,8 @@
 #' @param conservative,maj.rule Should the conservative rule, or the majority rule, decide which triples are colliders?
 #'   Exactly one of them must be TRUE.
 #' @param tiers Number of the tier of each variable: a smaller number is an earlier tier. NULL: one tier. Names, if
-#'   there are any, must have the order of the variables.
+#'   there are any, must have the order of the variables. A variable whose number is NA has no tier: it may be in any,
+#'   and tiers say nothing about its edges or the sets that may hold it (tpc needs a number).
 #' @param context.all,context.tier Positions or names of context variables, which have no parents: those of
 #'   `context.all`, which must be in the first tier, are parents of all others, those of `context.tier` of all others in
 #'   their tier.
@@ -25,6 +26,7 @@
 #' @param cl.type,clusterexport Not used: pycupc needs no cluster of R processes.
 #' @return An object of class [pcalg::pcAlgo-class].
 #' @references Package tpc: Tiered PC Algorithm, version 1.0, by Janine Witte.
+#' @seealso [cu_pc()], [cu_fci()]
 #' @examples
 #' if (requireNamespace("pcalg", quietly = TRUE) && cu_available()) {
 #'   set.seed(1)
@@ -40,6 +42,7 @@ cu_tpc <- function(suffStat, indepTest, alpha, labels, p, skel.method = c("stabl
                    clusterexport = NULL, engine = "auto", progress = interactive(),
                    sepset = c("auto", "list", "sparse"), quirks = FALSE, pMax = TRUE, cluster = NULL) {
   cl <- match.call() # before any argument is touched
+  if (!missing(suffStat)) suffStat <- with_variables(suffStat, indepTest, labels, p)
   labels <- check_labels(labels, p, suffStat, indepTest)
   match.arg(skel.method)
   sepset <- match.arg(sepset)
@@ -65,16 +68,18 @@ cu_tpc <- function(suffStat, indepTest, alpha, labels, p, skel.method = c("stabl
 check_known <- function(tiers, context.all, context.tier, forbEdges, labels) {
   p <- length(labels)
   if (is.null(tiers)) tiers <- rep(1, p)
-  if (!is.numeric(tiers) || length(tiers) != p || anyNA(tiers)) {
-    refuse("tiers", paste("a number for each of the", p, "variables"), tiers)
+  if (!is.numeric(tiers) || length(tiers) != p || all(is.na(tiers))) {
+    refuse("tiers", paste("a number for each of the", p, "variables, NA for one without a tier"), tiers)
   }
   check_names(tiers, "tiers", labels)
   all <- context_positions(context.all, "context.all", labels)
   tier <- context_positions(context.tier, "context.tier", labels)
   both <- intersect(all, tier)
   if (length(both)) error("`context.all` and `context.tier` both have ", quoted(labels[both]))
-  late <- all[tiers[all] > min(tiers)]
+  late <- all[!is.na(tiers[all]) & tiers[all] > min(tiers, na.rm = TRUE)]
   if (length(late)) error("`context.all` must be in the first tier; ", quoted(labels[late]), " is not")
+  nowhere <- tier[is.na(tiers[tier])]
+  if (length(nowhere)) error("`context.tier` must name variables that have a tier; ", quoted(labels[nowhere]), " has none")
   say_names(labels, list(forbEdges = forbEdges))
   if (!is.null(forbEdges)) forbEdges <- check_fixed(forbEdges, "forbEdges", p)
   list(

@@ -119,6 +119,9 @@ explain <- function(fit, suffStat, alpha, ...) {
 # the call does not say which, its form decides.
 data_of_result <- function(fit, suffStat) {
   labels <- names_in(fit)
+  if (is.null(fit@call$indepTest) && is.data.frame(suffStat) && ncol(suffStat) > length(labels)) {
+    suffStat <- variables_of(suffStat, "suffStat", say = FALSE)
+  }
   chosen <- if (is.null(fit@call$indepTest) && is.data.frame(suffStat)) chosen_test(suffStat, "suffStat", say = FALSE)
   if (!is.null(chosen)) suffStat <- chosen$data
   test <- if (is.null(chosen)) test_in_call(fit, suffStat) else chosen$test

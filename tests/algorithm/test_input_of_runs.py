@@ -134,8 +134,8 @@ def test_all_columns_that_are_no_numbers_are_named(here, capsys):
     assert run("run", "--drop", "make", "d.csv") == cli.USAGE
     assert "DATA stands before --drop and --only" in capsys.readouterr().err
     Path("rows.csv").write_text("id,a,b\n" + "".join(f"r{k},{k % 3},{k % 5}\n" for k in range(9)))
-    assert run("run", "rows.csv", "--plot", "none") == cli.DATA
-    assert "If it names the rows: --index yes." in capsys.readouterr().err
+    assert run("run", "rows.csv", "--plot", "none") == cli.OK
+    assert "id names the rows (to keep: --keep id)" in capsys.readouterr().err
 
 
 def test_columns_are_chosen_in_python(here):
@@ -661,6 +661,61 @@ def test_tables_that_may_be_transposed_are_named(tmp_path, caplog, kind, ending)
         assert said[0].startswith(f"{data}: ") == (ending == "csv")
     lines = [f"read {len(frame)} observations of {frame.shape[1]} variables from {data}"] * (ending == "csv")
     assert [line for line in caplog.messages if "observations of" in line] == lines
+
+
+@pytest.mark.parametrize("ending", ["csv", "with a name", "with another text", "parquet", "npy"])
+def test_tables_are_transposed(here, capsys, ending):
+    frame = expression(40, 60)
+    names, data = list(frame.index), Path({"parquet": "d.parquet", "npy": "d.npy"}.get(ending, "d.csv"))
+    if ending == "npy":
+        np.save(data, frame.to_numpy())
+        names = [f"V{k + 1}" for k in range(40)]
+    elif ending == "parquet":
+        pytest.importorskip("pyarrow")
+        frame.rename_axis("gene").reset_index().to_parquet(data)
+    else:
+        named = frame.rename_axis("gene") if ending != "csv" else frame
+        (named.assign(about="text") if ending == "with another text" else named).to_csv(data)
+    want = pc(frame.T.to_numpy(), alpha=0.01)
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        choice = pycupc.choose(data, transpose=True)
+    assert [str(one.message).split(": ")[-1] for one in found] == ["about"] * (ending == "with another text")
+    assert list(choice.labels) == names
+    assert_same(pc(choice.data, alpha=0.01, labels=want.labels), want)
+    assert run("run", data, "--transpose", "--plot", "none", "--out", "out") == cli.OK
+    assert "read 60 observations of 40 variables from" in capsys.readouterr().out
+    assert manifest("out")["input"]["layout"].endswith("transposed: rows are variables")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        some = pycupc.choose(data, transpose=True, only=[names[4], names[2], names[9]], drop=[names[9]])
+    assert some.labels == (names[2], names[4])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        np.testing.assert_array_equal(read_data(data, transpose=True).to_numpy(), frame.T.to_numpy())
+
+
+def test_categories_are_transposed(here):
+    rng = np.random.default_rng(0)
+    snps, people = [f"rs{k}" for k in range(30)], [f"s{k}" for k in range(80)]
+    frame = pd.DataFrame(rng.choice(["A/A", "A/G"], (30, 80)), snps, people)
+    frame.to_csv("d.csv")
+    choice = pycupc.choose("d.csv", transpose=True, drop=["rs0"])
+    assert choice.family == "discrete"
+    assert choice.labels == tuple(f"rs{k}" for k in range(1, 30))
+    np.testing.assert_array_equal(choice.data.codes, (frame.to_numpy()[1:] == "A/G").astype(int))
+    refused("is an option of reading files", pycupc.choose, frame, transpose=True, error=TypeError)
+
+
+def test_the_hint_to_transpose_names_the_way(here, capsys):
+    expression(1200).rename_axis("gene").to_csv("d.csv")
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        pc("d.csv", alpha=0.01, m_max=0)
+    said = " ".join(str(one.message) for one in found)
+    assert "often are, transpose the table: choose(path, transpose=True), or table.T in memory" in said
+    assert run("run", "d.csv", "--plot", "none", "--m-max", "0") == cli.OK
+    assert "often are, transpose the table: --transpose" in " ".join(capsys.readouterr().err.split())
 
 
 def test_genotypes_in_rows_are_named_too(tmp_path):

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from benchmarks.peers import has_r_package
 from common import assert_same, refused
+from markov_classes import d_separated
 from orientation_cases import noise_test as noise
 from tiers_cases import live_tpc, random_problem, recorded
-from tiers_oracle import tpc
+from tiers_oracle import later, tpc
 
 import pycupc
 from pycupc.discrete import DiscreteSuffStat, disCItest
@@ -75,6 +76,57 @@ def test_oracle_on_samples():
         got = fit(problem, "cpu")
         assert_answer(got, want(problem), str(problem))
         assert_same(got, fit(problem, "reference"))
+
+
+def without_some_tiers(rng, problem):
+    """The problem with variables that have no tier; context variables of a tier keep theirs."""
+    p, kept = problem["p"], problem.get("context_tier", [])
+    tiers = problem.get("tiers", rng.integers(1, 4, p).tolist())
+    problem["tiers"] = [None if rng.random() < 0.4 and v not in kept else tier for v, tier in enumerate(tiers)]
+    numbers = [tier for tier in problem["tiers"] if tier is not None]
+    first = [v for v in problem.get("context_all", []) if problem["tiers"][v] in (None, min(numbers, default=None))]
+    return problem | {"context_all": first}
+
+
+def test_variables_without_a_tier():
+    rng, free = np.random.default_rng(SEED + 3), 0
+    for k in range(2 * N_CASES):
+        problem = without_some_tiers(rng, random_problem(rng, gaussian=k % 2 == 0))
+        got = fit(problem, "cpu" if "C" in problem else "auto")
+        assert_answer(got, want(problem), str(problem))
+        free += any(tier is None for tier in problem["tiers"])
+        if "C" in problem:
+            assert_same(got, fit(problem, "reference"))
+    assert free > N_CASES
+
+
+def test_no_variable_has_a_tier_as_without_tiers():
+    rng = np.random.default_rng(SEED + 4)
+    for _ in range(10):
+        problem = random_problem(rng)
+        problem = {name: value for name, value in problem.items() if name not in KNOWN}
+        one, none = ({**problem, "tiers": [tier] * problem["p"]} for tier in (1, None))
+        assert_same(fit(one), fit(none))
+
+
+def test_the_sets_suffice_where_some_variables_have_no_tier():
+    """With the truth as test the edges are the edges of the DAG, whose arrows tiers allow one by one."""
+    rng, back = np.random.default_rng(SEED + 5), 0
+    for _ in range(N_CASES):
+        p = 7
+        tiers = [None if rng.random() < 0.4 else int(rng.integers(3)) for _ in range(p)]
+        order = rng.permutation(p)
+        dag = np.zeros((p, p), dtype=bool)
+        dag[np.ix_(order, order)] = np.triu(rng.random((p, p)) < 0.4, 1)
+        for a, b in np.argwhere(dag).tolist():
+            dag[a, b] = not later(tiers, a, b)
+        reach = np.linalg.matrix_power(np.eye(p) + dag, p) > 0
+        back += any(reach[a, b] and later(tiers, a, b) for a in range(p) for b in range(p))
+        got = pycupc.pc(dag, lambda x, y, S, dag: float(d_separated(dag, x, y, S)), 0.5, p=p, tiers=tiers)
+        np.testing.assert_array_equal(got.skeleton, dag | dag.T)
+        arrows = np.argwhere((got.graph > 0) & ~(got.graph.T > 0)).tolist()
+        assert all(dag[tail, head] for tail, head in arrows)
+    assert back > 2  # a path through a variable without a tier may lead back
 
 
 def test_live_tpc(rscript, tmp_path):
@@ -213,7 +265,7 @@ def test_one_tier_is_pc_with_the_majority_rule_and_conflicts_solved():
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        ({"tiers": [1, 2]}, "tiers must have a number for each of the 3 variables, got 2"),
+        ({"tiers": [1, 2]}, "tiers must have a number for each of the 3 variables, None for one without a tier, got 2"),
         ({"tiers": [1, 1, 1], "u2pd": "retry"}, "need u2pd='relaxed', got u2pd='retry'"),
         ({"context_all": [0], "context_tier": [0]}, "context_all and context_tier both have a"),
         ({"tiers": [1, 2, 2], "context_all": ["b"]}, "context_all must be in the first tier, got b"),

@@ -41,6 +41,8 @@ def test_levels(gaussian):
         problem = random_problem(rng, gaussian=gaussian)
         p = problem["p"]
         tiers = rng.integers(1, 4, p).tolist()
+        if rng.random() < 0.5:
+            tiers = [None if rng.random() < 0.4 else tier for tier in tiers]
         stat = SuffStat(problem["C"], problem["n"]) if gaussian else problem["seed"]
         function = gaussCItest if gaussian else noise
         test = lambda x, y, S, f=function, stat=stat: f(x, y, S, stat)  # noqa: E731
@@ -56,6 +58,7 @@ def test_levels(gaussian):
 def test_marks_before_the_rules():
     graph = SparseGraph.undirected(4, [0, 0, 1], [1, 2, 3])
     assert Tiers(np.array([1, 0, 1, 2]), latent=True).arrowheads(graph) == [(1, 0), (1, 3)]
+    assert Tiers(np.array([1, -1, 0, 2]), latent=True).arrowheads(graph) == [(2, 0)]
 
 
 @pytest.mark.parametrize("known", [{"context_all": ["a"]}, {"required": [("a", "b")]}, {"forbidden": [("a", "b")]}])

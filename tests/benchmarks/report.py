@@ -48,6 +48,12 @@ def duration(seconds):
     return f"{seconds // 60:.0f} min" if seconds < 7200 else f"{seconds // 360 / 10:g} h"
 
 
+def at_least(seconds):
+    """A number rounded down to two significant digits."""
+    step = 10 ** max(0, math.floor(math.log10(seconds)) - 1)
+    return f"{seconds // step * step:,.0f}"
+
+
 def cell(line, unit=None):
     """The time of a line, with how far its answer differs; or why it has none."""
     scale = 1e3 if (unit or LABELS[line["engine"]][1]) == "ms" else 1
@@ -292,7 +298,26 @@ RANKED |= {"found among ten times (five times) as many": "found_more : .2f", "ti
 RANKED |= {f"pi >= 0.{at}: selected / false / bound": f"text_{at}" for at in (60, 75)}
 OF_GPU = ("gpucsl", "cuPC-library", "cupc-e", "cupc-s", "gpu")
 ALL = {**FACTS, **TESTS, "last level": "last_level"}
+#: The implementations of the table of README.md, and its data sets.
 IN_README = ("stable.fast", "cuPC-library", "cpu", "gpu")
+SETS_IN_README = ("nci60", "mcc", "riboflavin", "stock_logret", "std_1000_100_2000")
+
+
+def glance(*frames):
+    """The table of README.md, all in seconds: estimates, too, rounded down to two digits."""
+    rows = whole_runs(*frames).query("engine in @IN_README and set in @SETS_IN_README")
+    cells = [
+        cell(line, "s")
+        if "seconds" in line or "estimate" not in line
+        else f"> {at_least(line['estimate'])} (estimated)"
+        for line in record.lines(rows)
+    ]
+    named = rows.assign(cell=cells, head=[LABELS[engine][0] for engine in rows.engine])
+    return pivot(named, {"data set": "set", **SIZE}).rename(
+        columns={name: f"{name} (s)" for name, _ in LABELS.values()}
+    )
+
+
 #: The tables: the experiments whose results each needs, and the function that makes it of them.
 TABLES = {
     "all": ("cpu gpu gpu-peers", lambda *frames: times(whole_runs(*frames), ALL)),
@@ -313,7 +338,7 @@ TABLES = {
     "bounds": ("stability-bounds", bounds),
     "loops": ("stability-times stability-gpu", plain(LOOPS)),
     "rankings": ("cstar-ranking", ranked),
-    "readme": ("cpu gpu gpu-peers", lambda *frames: times(whole_runs(*frames).query("engine in @IN_README"), FACTS)),
+    "readme": ("cpu gpu gpu-peers", glance),
 }
 
 

@@ -51,7 +51,7 @@ def test_a_wrong_cell_in_a_table_of_numbers_is_no_category(tmp_path, capsys):
     assert "'x'" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("form", ["{},5", "{}_000", "1 {}00", "{} %", "\u0661{}", "\u2212{}", "{}'000"])
+@pytest.mark.parametrize("form", ["{},5", "{}_000", "1 {}00", "\u0661{}", "\u2212{}", "{}'000"])
 def test_numbers_in_another_form_are_no_categories(tmp_path, capsys, form):
     """They are an error that says how to write them, although they repeat as categories do."""
     cells = ['"' + form.format(k % 7) + '"' for k in range(60)]

@@ -319,7 +319,7 @@ sys.exit(__main__.main())
 
 #: Ends in a wait of the C library that no signal ends; Python's own lock is "free" meanwhile, or "held".
 HANGING = """
-import atexit, ctypes, os, sys, pycupc
+import atexit, ctypes, importlib, os, sys
 from pycupc import __main__, cli
 from pycupc.cli import interrupts, writing
 lock, moment = sys.argv.pop(1), sys.argv.pop(1)
@@ -330,7 +330,7 @@ def hang(*_, **__):
     os.write(1, b"waits")
     library.pthread_mutex_lock(mutex)
 if moment == "work":
-    pycupc.pc = hang
+    importlib.import_module("pycupc.algorithm.pc").pc = hang
 elif moment == "write":
     writing.write_manifest = hang
 else:

@@ -67,7 +67,7 @@ def test_a_whole_run_with_every_option():
     X = np.random.default_rng(1).normal(size=(200, 12)).cumsum(axis=1)
     X[np.random.default_rng(2).random(X.shape) < 0.1] = np.nan
     data = pycupc.IncompleteTable(X)
-    for how in ({"conservative": True}, {"tiers": [0] * 6 + [1] * 6}, {"m_max": 1}):
+    for how in ({"conservative": True}, {"tiers": [0] * 6 + [1] * 6}, {"tiers": [0, None, 1] * 4}, {"m_max": 1}):
         fit, expected = (pycupc.pc(data, alpha=0.2, engine=engine, **how) for engine in ("gpu", "cpu"))
         assert_same(fit, expected)
         np.testing.assert_allclose(fit.pMax, expected.pMax, rtol=1e-6)

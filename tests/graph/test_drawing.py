@@ -507,6 +507,16 @@ def test_groups_differ_in_colour_and_form_and_are_named():
     assert len({tuple(c.get_facecolor()[0]) for c in dots}) == 3
 
 
+def test_variables_without_a_tier_are_the_last_row():
+    graph, labels = random_graph(20, 30, 1), [f"v{i}" for i in range(20)]
+    tier = [None if i % 3 == 2 else i % 3 for i in range(20)]
+    texts = drawn(graph, labels, tiers=tier).texts
+    at = {t.get_text(): t.get_position()[1] for t in texts if t.get_text() in labels}
+    rows = [[at[f"v{i}"] for i in range(20) if tier[i] == k and f"v{i}" in at] for k in (0, 1, None)]
+    assert min(rows[0]) > max(rows[1]) > min(rows[1]) > max(rows[2])
+    assert {t.get_text() for t in texts} - set(labels) >= {"tier 1", "tier 2", "no tier"}
+
+
 def test_tiers_are_rows_the_earliest_above():
     graph, labels = random_graph(20, 30, 1), [f"v{i}" for i in range(20)]
     tier = np.arange(20) % 3
@@ -556,7 +566,7 @@ def test_a_subplot_takes_the_shape_in_which_the_text_is_largest():
         ({"groups": {"x": ["a"], "y": ["a"]}}, "groups must not share a variable, got 'a' in 'y' again"),
         ({"groups": ["x"]}, "a sequence of 5 names, one for each variable .* got list of length 1"),
         ({"groups": "abcde"}, "groups must map names to variables, .* got str"),
-        ({"tiers": [1, 2]}, "tiers must have a number for each of the 5 variables, got 2"),
+        ({"tiers": [1, 2]}, "tiers must have a number for each of the 5 variables, None for one without a tier, got 2"),
         ({"paths": [["a", "c"]]}, "paths must follow edges, got 'a' and 'c', which are not adjacent"),
         ({"paths": ["ab"]}, "paths must be a sequence of paths"),
         ({"title": True}, "title must be a text, None for the usual one or False for none"),

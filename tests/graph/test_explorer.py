@@ -280,3 +280,34 @@ def test_the_command_line_has_the_options_of_pictures(here, capsys):
     assert cli.main([*plot, "--path", "radius_mean", "texture_mean"]) == cli.DATA
     assert "not adjacent" in capsys.readouterr().err
     assert cli.main([*plot, "--figsize", "0", "3"]) == cli.USAGE
+
+
+def test_the_command_line_gives_the_page_a_name_effects_and_units(here, capsys):
+    data = explored_graphs.table(6)
+    data.to_csv(here / "data.csv", index=False)
+    assert cli.main(["run", "data.csv", "--out", "results", "--plot", "none", "--quiet"]) == cli.OK
+    a, b = data.columns[:2]
+    (here / "units.csv").write_text(f"variable,unit\n{b},kg\n{a},cm\n", "utf-8")
+    plot = ["plot", "results", "--out", "near.html"]
+    known = ["--data", "data.csv", "--effects", "--units", "units.csv", "--name", "A study"]
+    assert cli.main([*plot, *known]) == cli.OK
+    shown = data_of((here / "near.html").read_text("utf-8"))
+    assert shown["name"] == "A study"
+    assert shown["units"] == ["cm", "kg", "", "", "", ""]
+    fit = pycupc.pc("data.csv", alpha=0.01)
+    values = unpacked(shown["effects"]["value"]).reshape(6, 6)
+    assert np.allclose(values, pycupc.effects(fit, data).on_page(np.arange(6))["value"], equal_nan=True)
+    wrong = {"--effects goes with --data FILE": [*plot, "--effects"]}
+    wrong["--name is of the explorer (.html), not of pictures"] = [
+        "plot",
+        "results",
+        "--out",
+        "near.png",
+        "--name",
+        "x",
+    ]
+    wrong["--effects is of the explorer (.html)"] = ["plot", "results", "--out", "near.png", "--effects"]
+    for text, line in wrong.items():
+        capsys.readouterr()
+        assert cli.main(line) == cli.USAGE
+        assert text in capsys.readouterr().err

@@ -317,7 +317,7 @@ CROSSED = """
       if (touches(k, v)) continue;
       const [x, y, w, h] = boxOf(v);
       const box = [x + w / 2, y + h / 2, w, h];
-      if (points.some((p, i) => i && meets(points[i - 1], p, box, 0))) through.push([name(v), k]);
+      if (points.some((p, i) => i && meetsAny(points[i - 1], p, [box[0], box[1], box[2] / 2, box[3] / 2]))) through.push([name(v), k]);
     }
   }
   return [view.labelled.length, boxed.nodes.length, through];

@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from pycupc import Knowledge
@@ -30,6 +31,26 @@ def test_tiers_in_every_form():
     dicts = {"sex": 1, "age*": 1, 3: 2, "*": 9}, {1: ["sex", "age?", "age??"], 2: "bmi", 3: [4]}
     for tiers in ([1, 1, 1, 2.5, 7], np.array([0, 0, 0, 1, 2]), *dicts, [["sex", "age*"], ["bmi"], "*"]):
         assert Knowledge(tiers).of(LABELS).tier.tolist() == want, tiers
+
+
+def test_variables_that_no_tier_names_have_none():
+    nan = float("nan")
+    numbers, want = [1, None, None, 4, None], [0, -1, -1, 1, -1]
+    floats = np.array(numbers, dtype=np.float64)
+    for tiers in ({"sex": 1, "bmi": 4}, {1: ["sex"], 4: "bmi"}, [["sex"], ["bmi"]], numbers, floats):
+        known = Knowledge(tiers=tiers).of(LABELS)
+        assert known.tier.tolist() == want
+        assert known.summary() == f"2 tiers, {want.count(-1)} variables without a tier"
+        again = Knowledge.of_positions(known).of(LABELS)
+        assert again.tier.tolist() == want
+    for tiers in ({"sex": 1, "age*": None}, pd.Series({"sex": 1.0, "age5": nan, "bmi": nan})):
+        assert Knowledge(tiers=tiers).of(LABELS).tier.tolist() == [0 if name == "sex" else -1 for name in LABELS]
+    known = Knowledge(tiers={"sex": 1, "bmi": 2}, context_all=["age5"], forbidden=[("age10", "sex")])
+    assert known.of(LABELS).context_all.any()
+    with pytest.raises(ValueError, match="context_tier must name variables that have a tier, got age5"):
+        Knowledge(tiers={"sex": 1, "bmi": 2}, context_tier=["age5"]).of(LABELS)
+    with pytest.raises(ValueError, match="tiers must have a number for each of the 5 variables, None for one without"):
+        Knowledge(tiers=[1, None]).of(LABELS)
 
 
 def test_arrows_by_name_pattern_position_and_matrix():
@@ -76,7 +97,6 @@ def test_a_table_is_no_knowledge(tmp_path):
 @pytest.mark.parametrize(
     ("known", "text"),
     [
-        ({"tiers": {"sex": 1}}, "without a tier: age5, age10, bmi"),
         ({"tiers": [["sex", "age*", "bmi"], ["bmi", "*"]]}, "'bmi' in two tiers"),
         ({"tiers": {"agee*": 1}}, "tiers: no variable matches 'agee\\*'"),
         ({"tiers": {"seks": 1}}, "tiers: there is no variable 'seks'; labels are sex"),

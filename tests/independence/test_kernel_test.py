@@ -50,6 +50,29 @@ def test_p_values_are_those_of_a_live_causal_learn(kind):
         np.testing.assert_allclose(made(data, keys), of_causal_learn(data, keys), atol=1e-8, rtol=0, err_msg=str(n))
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_all_p_values_of_whole_runs_are_those_of_a_live_causal_learn(kind, monkeypatch):
+    pytest.importorskip("causallearn")
+    asked, plain = {}, KernelTest.p_of_tests
+
+    def p_of_tests(test, x, y, S):
+        out = plain(test, x, y, S)
+        V = np.column_stack([np.minimum(x, y), np.maximum(x, y), np.sort(S, axis=1)])
+        asked.update({(v[0], v[1], tuple(v[2:])): p for v, p in zip(V.tolist(), out.tolist(), strict=True)})
+        return out
+
+    monkeypatch.setattr(KernelTest, "p_of_tests", p_of_tests)
+    for seed, n in enumerate((30, 61, 130, 199, 260), start=20):
+        asked.clear()
+        data, _ = table(kind, n, seed)
+        fit = pc(data, KCI(), alpha=0.2, NAdelete=False)
+        keys = list(asked)[:: 1 if n < 100 else 3]
+        assert len(asked) >= sum(fit.n_edgetests) // 3
+        np.testing.assert_allclose(
+            [asked[key] for key in keys], of_causal_learn(data, keys), atol=1e-8, rtol=0, err_msg=str(n)
+        )
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("kind", "n"), [("smooth", 2000), ("copies", 1500), ("ties", 1300), ("binary", 2000)])
 def test_large_tables_against_a_live_causal_learn(kind, n):

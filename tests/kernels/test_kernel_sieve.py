@@ -69,7 +69,7 @@ FILES = GRAPH_FILES | {
     "rows/pruning/delta": ("find_delta",),
     "rows/pruning/decided": ("settle_shared", "count_left", "enter_ranks"),
     "rows/pruning/bounded_walk": ("sound_rows", "try_walk<1>", "walk_rows<1>", "settle_walked"),
-    "rows/pruning/branch_and_bound": ("search_pairs<2>",),
+    "rows/pruning/search_pairs": ("search_pairs<2>",),
 }
 
 

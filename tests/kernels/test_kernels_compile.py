@@ -12,7 +12,7 @@ MANY_NEIGHBOURS = ("search_pairs<3>", "search_pairs<5>", "search_pairs<7>", "sea
 #: One block of 256 threads at a time on a multiprocessor, with 128 sums each.
 ONE_BLOCK = "pick_pairs"
 #: Files whose machine code takes seconds.
-LONG = ["missing/tests", "pruning/branch_and_bound", "pruning/bounded_walk", "discrete/sets"]
+LONG = ["missing/tests", "pruning/search_pairs", "pruning/bounded_walk", "discrete/sets"]
 #: The kernels on a matrix for each row are those of the other folders with another address of C, twice the same loops;
 #: of the kernels that may spill, the committed report has the registers.
 QUICK = [file for file in FILES if not file.startswith(("rows/", "cupc/")) and file not in LONG]

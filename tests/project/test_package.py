@@ -194,3 +194,10 @@ def test_no_module_imports_itself_by_way_of_others():
         left = {module: others for module, others in left.items() if module not in free}
     on_a_circle = {m for m in left if any(m in others for others in left.values())}
     assert not on_a_circle
+
+
+def test_no_module_imports_public_names_from_the_face_of_the_package():
+    """They import from the home of each name, so that the face stands above all other modules."""
+    graph = grimp.build_graph("pycupc")
+    importers = graph.find_modules_that_directly_import("pycupc")
+    assert importers <= {"pycupc.__main__"}

@@ -353,7 +353,7 @@ def test_summary_and_texts(result):
     text = result.summary()
     assert "20 resamples of 60 rows, scheme 'complementary', random_state 1" in text
     assert repr(result) == "<Stability: 10 variables, 20 resamples (complementary), alpha 0.05, 0.001>"
-    assert "<pre>PC-stable on resamples" in result._repr_html_()
+    assert "<p>PC-stable on resamples" in result._repr_html_()
 
 
 def test_counts_of_graphs_in_any_order(monkeypatch):

@@ -83,9 +83,9 @@ class Browser:
         """A command of Chromium's developer tools."""
         return self._call("/goog/cdp/execute", {"cmd": command, "params": parameters})
 
-    def open(self, path: Path) -> None:
-        """Open a file and wait until it is loaded."""
-        self._call("/url", {"url": path.resolve().as_uri()})
+    def open(self, path: Path, query: str = "") -> None:
+        """Open a file, its address followed by `query`, and wait until it is loaded."""
+        self._call("/url", {"url": path.resolve().as_uri() + (f"?{query}" if query else "")})
 
     def script(self, code: str, *arguments: Any) -> Any:
         """The value that a script returns; `arguments` are its ``arguments``."""

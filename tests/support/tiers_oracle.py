@@ -1,4 +1,7 @@
-"""docs/contracts/tiers.md written out on matrices: what `pc(tiers=...)` is compared with. Slow, for small graphs."""
+"""docs/contracts/tiers.md written out on matrices: what `pc(tiers=...)` is compared with. Slow, for small graphs.
+
+The tier of a variable without one is None.
+"""
 
 import math
 from itertools import combinations, product
@@ -6,6 +9,11 @@ from types import SimpleNamespace
 
 import numpy as np
 from orientation_oracle import Drawing, rules
+
+
+def later(tiers, a, b):
+    """Whether it is known that a is in a later tier than b."""
+    return tiers[a] is not None and tiers[b] is not None and tiers[a] > tiers[b]
 
 
 def context_pairs(p, tiers, context_all, context_tier, forbidden):
@@ -18,7 +26,7 @@ def context_pairs(p, tiers, context_all, context_tier, forbidden):
                 continue
             if b not in context and (a in context_all or tiers[a] == tiers[b]):
                 fixed[a, b] = fixed[b, a] = True
-            elif b in context or a in context_tier:
+            elif b in context or (a in context_tier and tiers[b] is not None):
                 gaps[a, b] = gaps[b, a] = True
     return gaps | (forbidden & forbidden.T), fixed
 
@@ -32,8 +40,13 @@ def skeleton(test, p, alpha, tiers, gaps, fixed, m_max=math.inf, latent=False):
         for x, y in product(range(p), repeat=2):
             if not before[x, y] or not G[x, y] or fixed[x, y]:
                 continue
-            limit = max(tiers[x], tiers[y]) if latent else tiers[x]
-            candidates = [v for v in range(p) if before[x, v] and v != y and tiers[v] <= limit]
+            candidates = [
+                v
+                for v in range(p)
+                if before[x, v] and v != y and not (later(tiers, v, x) and (not latent or later(tiers, v, y)))
+            ]
+            if latent and None in (tiers[x], tiers[y]):  # such a variable may be in the last tier
+                candidates = [v for v in range(p) if before[x, v] and v != y]
             more = more or len(candidates) > level
             for S in combinations(candidates, level):
                 n += 1
@@ -55,7 +68,9 @@ def examined(G, tiers, context):
     p = len(G)
     for b in range(p):
         for a, c in combinations(np.flatnonzero(G[b]).tolist(), 2):
-            if not G[a, c] and not {a, b, c} & context and tiers[b] == max(tiers[a], tiers[c]):
+            told = later(tiers, b, a) and later(tiers, b, c)  # a collider
+            excluded = later(tiers, a, b) or later(tiers, c, b)
+            if not G[a, c] and not {a, b, c} & context and not told and not excluded:
                 yield a, b, c
 
 
@@ -65,7 +80,7 @@ def check(test, G, alpha, tiers, context, maj_rule):
     for a, b, c in examined(G, tiers, context):
         n = with_b = 0
         for owner in (a, c):
-            near = [v for v in np.flatnonzero(G[owner]).tolist() if tiers[v] <= tiers[owner]]
+            near = [v for v in np.flatnonzero(G[owner]).tolist() if not later(tiers, v, owner)]
             for S in (S for size in range(len(near) + 1) for S in combinations(near, size) if near):
                 if test(a, c, S) >= alpha:
                     n, with_b = n + 1, with_b + (b in S)
@@ -98,7 +113,7 @@ def tpc(
     M = drawing.G
     M[forbidden] = 0
     for a, b in product(range(p), repeat=2):
-        if tiers[a] > tiers[b] or (b in context and a not in context):
+        if later(tiers, a, b) or (b in context and a not in context):
             M[a, b] = 0
     drawing.skeleton = M + M.T > 0
     rules(drawing, found.ambiguous, rule_4=True)

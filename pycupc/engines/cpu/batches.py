@@ -34,7 +34,7 @@ def rounds(
     tests, limit = test.single_tests, test.at_once
     step = limit or PART_SETS
     while (pairs := np.flatnonzero(left)).size:
-        at_once = min(at_once, max(1, most // len(pairs)))
+        at_once = min(max(at_once, test.together // 2 // len(pairs)), max(1, most // len(pairs)))
         owner = np.empty(at_once * len(pairs), dtype=np.int64)
         positions = np.empty((len(owner), size), dtype=np.int64)
         n = _next_sets(offsets, skip, pairs, chosen, left, room, over, at_once, owner, positions)

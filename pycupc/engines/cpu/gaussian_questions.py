@@ -106,7 +106,7 @@ def walk_entries(test: GaussianTest, lists: NearLists, entries: Indices, level: 
     x, y = (ends[entries].astype(np.int64) for ends in (lists.owner, lists.neighbour))
     offsets, size, skipped = starts(number), np.full(m, level), np.zeros(0, dtype=np.bool_)
     asked = Asked(x, y, offsets, np.empty(offsets[-1], np.int64), skipped, size, size, np.full(m, 2**62))
-    _list(asked, tiers.limit(x, y), lists.start, lists.neighbour, tiers.tier)
+    _list(asked, tiers.limit(x, y), lists.start, lists.neighbour, tiers.first)
     r, z, separated = np.full(m, math.nan), np.full(m, math.inf), np.zeros(len(lists.edge), dtype=np.bool_)
     made = work_space(Made, m=m, c=len(asked.candidates), k=level + 1, r=r, z=z)
     limits, state = Sizes.of(test, range(level + 1)), threads.new_state()[0]

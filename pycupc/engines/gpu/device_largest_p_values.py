@@ -1,7 +1,7 @@
 """The smallest |z| of all tests of each edge, which gives pMax, where pruning has answered tests without making them.
 
 The decisions of a run do not need it, so it is found when somebody asks: for the edges of the final graph alone, level
-by level. The search (kernels/pruning/branch_and_bound.cu) then looks for the smallest r^2 of each pair, with the
+by level. The search (kernels/pruning/search_pairs.cu) then looks for the smallest r^2 of each pair, with the
 smallest known so far in place of the cutoff; pairs that it cannot decide are tested given all their sets. The rest,
 where that would take too long, is left to the CPU.
 """

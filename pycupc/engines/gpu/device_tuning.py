@@ -148,5 +148,3 @@ MOST_LOCKED = 2 << 30
 KERNEL_BYTES = 24 << 30
 #: Sets, and ends of tests, that are kept at most; matrices that are made together, at most.
 KERNEL_ENDS, KERNELS_AT_ONCE = 2048, 128
-#: Tests of a round, about: each round costs some milliseconds.
-KERNEL_TESTS = 400

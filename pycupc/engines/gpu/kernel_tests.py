@@ -7,6 +7,7 @@ the others. docs/contracts/kernel_test.md has the proof of the intervals. The le
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, cast
 
@@ -39,9 +40,20 @@ class KernelRounds(CpuEngine):
 
     def memory(self, test: IndependenceTest) -> tuple[int, int]:
         """Bytes that a run needs at its start on the device, and bytes free there."""
-        assert test.n is not None
-        need = 8 * MATRICES * int(test.n) ** 2
+        n = cast("KernelTest", test).data.n if cast("KernelTest", test).given_sets else 0
+        need = 8 * MATRICES * n**2
         return need, self._device.free_memory(need)
+
+    def _too_large(self, test: IndependenceTest, need: int, free: int) -> str:
+        return (
+            f"KCI of {test.n:,} observations needs about {need / 1e9:,.1f} GB on engine 'gpu', and {free / 1e9:,.1f} "
+            f"GB are free: up to {math.isqrt(free // (8 * MATRICES)):,} observations fit; draw some of the rows, take "
+            "RCoT(), or engine 'cpu'"
+        )
+
+    def close(self) -> None:
+        if isinstance(test := getattr(self, "_test", None), DeviceKernelTest):
+            test.release()
 
     def _begin(self, names: Sequence[str]) -> None:
         self._exact = cast("KernelTest", self._test)
@@ -72,10 +84,6 @@ class DeviceKernelTest(KernelTest):
         self.at_once = 1 << 14
         self._matrices: dict[int, KernelMatrices] = {}  # of the size of the sets
 
-    @property
-    def together(self) -> int:  # type: ignore[override]
-        return device_tuning.KERNEL_TESTS
-
     def _given(self, V: Indices) -> Floats:
         """The p-values of tests given sets of one size: of the doubtful ones by the CPU."""
         order = np.lexsort((V[:, 1], V[:, 0], *V[:, :1:-1].T))
@@ -91,6 +99,14 @@ class DeviceKernelTest(KernelTest):
         self.n_made, self.n_doubtful = self.n_made + len(V), self.n_doubtful + len(doubtful)
         self._bounds.add(V, np.nan_to_num(low, nan=self.na_p), np.nan_to_num(high, nan=self.na_p))
         return high
+
+    def release(self) -> None:
+        """Give the memory of the device back, but for a little that the process keeps for its next run."""
+        self._matrices.clear()
+        with session(self._device):
+            pool = self._device.cp.get_default_memory_pool()
+            if pool.free_bytes() > device_tuning.KEPT_SCRATCH:
+                pool.free_all_blocks()
 
     def _doubtful(self, low: Floats, high: Floats) -> Mask:
         return ~((low > self.alpha) | (high < self.alpha))

@@ -30,7 +30,7 @@ logger = logging.getLogger("pycupc")
 #: Files whose kernels are compiled once more, with the macro ROW_MATRICES, for a graph with a matrix for each row.
 WITH_ROW_MATRICES = {
     *("graph/removals", "graph/share", "schur/sets", "schur/tiles"),
-    *("pruning/decided", "pruning/delta", "pruning/branch_and_bound", "pruning/bounded_walk"),
+    *("pruning/decided", "pruning/delta", "pruning/search_pairs", "pruning/bounded_walk"),
 }
 
 

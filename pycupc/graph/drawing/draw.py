@@ -19,8 +19,6 @@ Edges with circles are solid lines with a small circle at such an end, and nothi
 
 from __future__ import annotations
 
-import base64
-import io
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -158,13 +156,11 @@ def save_figure(figure: Figure, *paths: str | Path, dpi: int = 150) -> None:
                 figure.savefig(file, format=form, dpi=dpi, metadata=undated.get(form))
 
 
-def small_picture(graph: SparseGraph, labels: Sequence[str], pixels: int = 900) -> str:
-    """A picture for a notebook: PNG, at most `pixels` wide and high, in base64. ImportError without matplotlib."""
+def small_picture(graph: SparseGraph, labels: Sequence[str], **options: Any) -> Figure:
+    """A figure for a notebook, with the options of `plot`. ImportError without matplotlib."""
     figure, ax = _new_axes()
-    plot(graph, labels, ax=ax)
-    data = io.BytesIO()
-    figure.savefig(data, format="png", dpi=min(100.0, pixels / max(figure.get_size_inches())))
-    return base64.b64encode(data.getvalue()).decode("ascii")
+    plot(graph, labels, ax=ax, **options)
+    return figure
 
 
 def _new_axes() -> tuple[Figure, Axes]:

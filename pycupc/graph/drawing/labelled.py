@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pycupc.graph.drawing.canvas import CHOSEN, GREY, INK, Canvas, Floats, room_of, short
-from pycupc.graph.drawing.layered import ASPECT, layered_layout
+from pycupc.graph.drawing.layered import ASPECT, layered_layout, row_of
 from pycupc.graph.drawing.layout import layout
 from pycupc.graph.drawing.look import GroupStyle, Look
 from pycupc.graph.drawing.routes import CORNER, Routes, corners
 from pycupc.graph.sparse import SparseGraph
+from pycupc.graph.tiers import NO_TIER
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -88,14 +89,16 @@ def _tiers(canvas: Canvas, xy: Floats, tier: Any) -> None:
     """A band behind the boxes of each tier, every second one shaded, with its number at the left."""
     from matplotlib.patches import Rectangle
 
-    bounds = [(float(xy[tier == t, 1].min()), float(xy[tier == t, 1].max())) for t in np.unique(tier).tolist()]
+    rows = row_of(tier)
+    bounds = [(float(xy[rows == t, 1].min()), float(xy[rows == t, 1].max())) for t in np.unique(rows).tolist()]
     edges = [canvas.high[1], *((lower + upper) / 2 for (lower, _), (_, upper) in pairwise(bounds))]
     edges = [min(edges[0], bounds[0][1] + 0.4), *edges[1:], bounds[-1][0] - 0.4]
-    for k, (t, top, bottom) in enumerate(zip(np.unique(tier).tolist(), edges, edges[1:], strict=False)):
+    for k, (t, top, bottom) in enumerate(zip(np.unique(rows).tolist(), edges, edges[1:], strict=False)):
         x, width = canvas.low[0], float(canvas.high[0] - canvas.low[0])
         shade = "#f6f3ea" if k % 2 else "#ffffff"
         canvas.ax.add_patch(Rectangle((x, bottom), width, top - bottom, facecolor=shade, edgecolor="none", zorder=0))
-        canvas.text(x + 0.1, (top + bottom) / 2, f"tier {t + 1}", 8.5, va="center", color=GREY)
+        name = "no tier" if (tier[rows == t] == NO_TIER).any() else f"tier {t + 1}"
+        canvas.text(x + 0.1, (top + bottom) / 2, name, 8.5, va="center", color=GREY)
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.graph.sparse import DIRECTED, SparseGraph
+from pycupc.graph.tiers import NO_TIER
 
 Floats = NDArray[np.float64]
 Nodes = NDArray[np.integer]
@@ -24,14 +25,14 @@ SWEEPS, ONE_WAY = 30, 12
 def layered_layout(graph: SparseGraph, sizes: Floats, tier: Nodes | None = None, aspect: float = ASPECT) -> Floats:
     """Centres of boxes of these `sizes`, float64 (k, 2) both; no two overlap, and one arrow of each cycle points up.
 
-    With `tier`, int (k,), the boxes of a tier lie above all boxes of later tiers.
+    With `tier`, int (k,), the boxes of a tier lie above all boxes of later tiers, and boxes without a tier lie below.
     """
     k = len(sizes)
     tail, head, kind = graph.edge_list()
     arrows, near = np.zeros((k, k), dtype=np.bool_), graph.skeleton().astype(np.float64)
     arrows[tail[kind == DIRECTED], head[kind == DIRECTED]] = True
     place = np.empty(k, dtype=np.int64)
-    tier = np.zeros(k, dtype=np.int64) if tier is None else tier
+    tier = np.zeros(k, dtype=np.int64) if tier is None else row_of(tier)
     sequence = np.array(_sequence(arrows), dtype=np.int64)
     place[sequence[np.argsort(tier[sequence], kind="stable")]] = np.arange(k)
     limit = aspect * float(np.sqrt(((sizes[:, 0] + GAP) * (sizes[:, 1] + DOWN)).sum()))
@@ -40,6 +41,11 @@ def layered_layout(graph: SparseGraph, sizes: Floats, tier: Nodes | None = None,
     x = _across(rank, near, sizes[:, 0] + GAP)
     high = np.array([max(sizes[rank == r, 1]) + DOWN for r in range(int(rank.max()) + 1)])
     return np.column_stack([x, (high / 2 - np.cumsum(high))[rank]])
+
+
+def row_of(tier: Nodes) -> Nodes:
+    """The tier of each box, and a row after all tiers for boxes without one."""
+    return np.where(tier == NO_TIER, tier.max(initial=0) + 1, tier)
 
 
 def _sequence(arrows: NDArray[np.bool_]) -> list[int]:

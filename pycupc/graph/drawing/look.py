@@ -49,7 +49,7 @@ class Look:
     figsize: tuple[float, float] | None = None
     groups: tuple[str, ...] = ()  # their names
     group: Numbers | None = None  # int64 (p,): the group of each variable, -1 without one
-    tier: Numbers | None = None  # int64 (p,): the tier of each variable, the earliest 0
+    tier: Numbers | None = None  # int64 (p,): the tier of each variable, the earliest 0, -1 without
     on_path: NDArray[np.bool_] | None = None  # bool (m,): the edges of the highlighted paths
     strength: Floats | None = None  # float64 (m,)
     centres: tuple[int, ...] = ()  # variables that are highlighted

@@ -9,9 +9,10 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.data.categories import MOST_LEVELS, values_of
+from pycupc.data.categories import values_of
 from pycupc.data.names import check_labels, listed_at, names_for, warn_of_constants
 from pycupc.data.table import Table
+from pycupc.data.text_columns import MOST_LEVELS
 from pycupc.system.localised_message import Message, Words
 
 _CODING = Words("DiscreteSuffStat.from_data(table)", "apply(dm, 2, function(column) as.integer(factor(column)) - 1L)")

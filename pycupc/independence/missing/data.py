@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data.categories import (
-    MOST_LEVELS,
     are_numbers,
     check_texts,
     counted,
@@ -25,6 +24,7 @@ from pycupc.data.categories import (
 )
 from pycupc.data.names import check_labels, listed, listed_at, names_for, warn_of_constants
 from pycupc.data.table import Table
+from pycupc.data.text_columns import MOST_LEVELS
 from pycupc.independence.base import Floats, Indices
 from pycupc.independence.gaussian.correlation import correlation, scaled
 from pycupc.independence.gaussian.suffstat import MatrixFacts, SuffStat, check_n

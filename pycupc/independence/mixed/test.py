@@ -51,6 +51,13 @@ class _TestOfBothKinds(SetwiseTest):
         self.nbytes = 2 * data.values.nbytes
         self.cost = max(data.values[..., 0].size / 2, 1.0)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what is computed again when it is needed, such as sums over the observations."""
+        computed = {
+            name for one in type(self).__mro__ for name, v in vars(one).items() if isinstance(v, cached_property)
+        }
+        return {name: value for name, value in vars(self).items() if name not in computed}
+
     def p_of_tests(self, x: Indices, y: Indices, S: Indices) -> Floats:
         V, p = np.column_stack([x, y, S]).astype(np.int64, copy=False), np.empty(len(x))
         kinds = self.data.categorical

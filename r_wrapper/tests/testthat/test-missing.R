@@ -211,3 +211,36 @@ test_that("cu_why() knows the test that was chosen", {
   named <- cu_pc(with_factors(data), "mixCItest", 0.1, labels = names(data))
   expect_identical(found$text, cu_why(named, "mpg", "am", with_factors(data))$text)
 })
+
+test_that("columns of a data frame that are no variables, units and marks are read as in a file", {
+  skip_if_no_pcalg()
+  set.seed(6)
+  n <- 60
+  z <- round(abs(matrix(rnorm(3 * n), n) %*% rbind(c(1, 1, 0), c(0, 1, 1), c(0, 0, 1))) + 1, 2)
+  plain <- data.frame(y = z[, 2], z = z[, 3], dose = z[, 1])
+  x <- data.frame(id = seq_len(n), plain, who = paste("patient", seq_len(n)), stringsAsFactors = FALSE)
+  x$dose <- paste(z[, 1], "mg")
+  said <- capture_messages(fit <- cu_pc(x))
+  expect_match(said, "left out, since no variables: id counts the rows (1, 2, 3, ...); who names the rows (60 different",
+    fixed = TRUE, all = FALSE)
+  expect_match(said, "(to keep: factor() of \"id\", \"who\", or indepTest)", fixed = TRUE, all = FALSE)
+  expect_match(said, "read as numbers, without their unit: dose in mg (such as", fixed = TRUE, all = FALSE)
+  want <- cu_pc(plain)
+  expect_identical(graph::nodes(fit@graph), names(plain))
+  expect_identical(fit@pMax, want@pMax)
+  for (call in list(cu_skeleton, cu_tpc, cu_rfci)) expect_message(call(x), "without their unit: dose in mg")
+  expect_message(stab <- cu_stability(x, n_resamples = 2), "id counts the rows")
+  expect_identical(stab$labels, names(plain))
+  expect_no_message(why <- cu_why(fit, "y", "z", suffStat = x))
+  expect_identical(length(graph::nodes(suppressMessages(cu_pc(transform(x[-1], who = factor(rep(who[1:6], 10)))))@graph)), 4L)
+
+  x <- cbind(plain, w = as.character(plain$dose), stringsAsFactors = FALSE)
+  x$w[c(2, 7)] <- "?"
+  expect_message(fit <- cu_pc(x), "taken for missing values, beside numbers: '?' in w (2 rows)", fixed = TRUE)
+  x$w <- as.numeric(replace(x$w, x$w == "?", NA))
+  expect_identical(fit@pMax, suppressMessages(cu_pc(x))@pMax)
+
+  x$w <- rep(c("5 mg", "2 g"), n / 2)
+  expect_error(cu_pc(x), "w holds numbers in different units .*leave the column out: x\\[setdiff\\(names\\(x\\), c\\(\"w\"")
+  expect_error(cu_pc(data.frame(a = paste("n", 1:20), b = rnorm(20))), "needs at least 2 columns.*a names the rows")
+})

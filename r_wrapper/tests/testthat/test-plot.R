@@ -72,3 +72,29 @@ test_that("the explorer is written, shown in a viewer, and put into a document",
   expect_match(inside, "<iframe srcdoc=\"<!DOCTYPE html>", fixed = TRUE)
   expect_error(cu_explore(fit, file = 3), "`file` must be the path of a file")
 })
+
+test_that("the page has the name of the data, effects and their units", {
+  skip_if_no_pcalg()
+  data <- as.data.frame(matrix(stats::rnorm(800), 100) %*% matrix(stats::runif(64), 8))
+  names(data) <- letters[1:8]
+  fit <- cu_pc(data, pcalg::gaussCItest, 0.05)
+  correlations <- list(C = stats::cor(data), n = 100)
+  file <- tempfile(fileext = ".html")
+  page <- function(...) {
+    cu_explore(fit, file, show = FALSE, ...)
+    paste(readLines(file, encoding = "UTF-8", warn = FALSE), collapse = "\n")
+  }
+  text <- page(suffStat = data, effects = TRUE, units = c(b = "kg", h = "cm"), name = "A study")
+  expect_match(text, "\"name\":\"A study\"", fixed = TRUE)
+  expect_match(text, "\"units\":[\"\",\"kg\",\"\",\"\",\"\",\"\",\"\",\"cm\"]", fixed = TRUE)
+  expect_match(text, "\"effects\":{\"value\"", fixed = TRUE)
+  effects <- function(...) sub(".*\"effects\":\\{\"value\":(\\{[^}]*\\}).*", "\\1", page(effects = TRUE, ...))
+  expect_identical(effects(suffStat = data / 3), effects(suffStat = data)) # all in the same unit
+  expect_false(identical(effects(suffStat = data), effects(suffStat = correlations)))
+  expect_match(page(), "\"effects\":{},", fixed = TRUE)
+  expect_error(page(effects = TRUE), "`effects` needs the data: give them as `suffStat`", fixed = TRUE)
+  expect_error(page(suffStat = correlations, units = c(b = "kg")), "`units` needs the observations", fixed = TRUE)
+  expect_error(page(suffStat = data, units = c(nobody = "kg")), "`units` must be names of variables", fixed = TRUE)
+  expect_error(page(suffStat = data, units = "kg"), "`units` must be a character vector with the names of variables", fixed = TRUE)
+  expect_error(page(name = 1:2), "`name` must be the name of the data", fixed = TRUE)
+})

@@ -109,3 +109,21 @@ test_that("cu_skeleton() with tiers and context variables is the skeleton of tpc
   expect_equal(ours@pMax, theirs@pMax, tolerance = 1e-6)
   expect_error(do.call(cu_skeleton, c(base, list(tiers = 1:3))), "`tiers` must be a number for each of the 20")
 })
+
+test_that("a variable whose tier is NA may be in any", {
+  skip_if_no_pcalg()
+  set.seed(4)
+  x <- matrix(rnorm(1800), 300) %*% (diag(6) + upper.tri(diag(6)) / 2)
+  colnames(x) <- letters[1:6]
+  tiers <- c(3, NA, 1, 2, NA, 1)
+  fit <- cu_tpc(x, tiers = tiers)
+  amat <- methods::as(fit@graph, "matrix") > 0
+  against <- outer(tiers, tiers, ">") & !is.na(outer(tiers, tiers))
+  expect_false(any(amat & against))
+  expect_true(any(amat[, c(2, 5)]))
+  one <- cu_tpc(x, tiers = c(NA, 1, NA, NA, NA, NA))
+  expect_identical(methods::as(one@graph, "matrix"), methods::as(cu_tpc(x)@graph, "matrix"))
+  expect_error(cu_tpc(x, tiers = rep(NA_real_, 6)), "NA for one without a tier")
+  expect_error(cu_tpc(x, tiers = tiers, context.tier = "b"), "variables that have a tier; \"b\" has none")
+  expect_s4_class(cu_skeleton(x, tiers = tiers, context.all = "b"), "pcAlgo")
+})

@@ -16,7 +16,7 @@ SHARED: KernelName = ("pruning/decided", "settle_shared")
 #: Launches of search_pairs: largest degree, candidates per lane, threads per block. The tests take wider rows. With 227
 #: KiB of shared memory per block, 156 and 215 are the largest degrees with both words, and one word, of R in it.
 CLASSES = ((64, 2, 256), (96, 3, 256), (155, 5, 512), (215, 7, 512), (256, 8, 512), (384, 12, 512))
-PAIRS: list[KernelName] = [("pruning/branch_and_bound", f"search_pairs<{slots}>") for _, slots, _ in CLASSES]
+PAIRS: list[KernelName] = [("pruning/search_pairs", f"search_pairs<{slots}>") for _, slots, _ in CLASSES]
 #: As in kernels/common/structures.cuh and kernels/pruning/: members taken; a stack of nodes and a FirstSet, in doubles.
 MOST_TAKEN, STACK_DOUBLES, FIRST_DOUBLES, DEPTH_DOUBLES = 40, 2048 * 13, 24, 128 * 13
 #: Bytes of an Exchange (kernels/pruning/exchange.cuh), and of all before its parts.
@@ -81,7 +81,7 @@ def launch(
 ) -> Pruning:  # fmt: skip
     """Launch the search; the pairs that it decides are no targets of the tests until `outcome.enter_ranks`.
 
-    With `minimum` it looks for the smallest r^2 of each pair, see search_pairs in kernels/pruning/branch_and_bound.cu.
+    With `minimum` it looks for the smallest r^2 of each pair, see search_pairs in kernels/pruning/search_pairs.cu.
     Then it does not end early where it saves no time, nor without `ends_early`. `rows`: see `LevelTests.launch`.
     """
     found = outcome.no_outcome(dev, graph.p, outlook.pairs, rows)

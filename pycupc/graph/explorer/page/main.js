@@ -237,6 +237,7 @@ function start() {
   setUpSearch();
   setUpPrint();
   byId("fold").onclick = fold;
+  if (window.parent !== window && window.innerHeight < 800) fold(); // in a frame of another page the picture needs the room
   byId("whole").onclick = () => { showAll(); update({ fit: true }); };
   byId("closer").onclick = () => { zoom(1.3); draw(); sayMode(); };
   byId("farther").onclick = () => { zoom(1 / 1.3); draw(); sayMode(); };

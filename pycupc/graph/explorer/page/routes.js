@@ -16,12 +16,18 @@ function routesBetween(boxes, edges) {
     edge[0] = Math.min(edge[0], x - w / 2 - 10); edge[1] = Math.min(edge[1], y - h / 2 - 10);
     edge[2] = Math.max(edge[2], x + w / 2 + 10); edge[3] = Math.max(edge[3], y + h / 2 + 10);
   }
+  const obstacles = flat(all.map(([, box]) => box));
   return new Map(edges.map((k) => {
     const u = graph.tail[k], v = graph.head[k], a = boxes.get(u), b = boxes.get(v);
-    const others = all.filter(([w]) => w !== u && w !== v).map(([, box]) => box);
-    const curve = freeCurve(a, b, others, edge) || detour(a, b, all.map(([, box]) => box), others, corners);
+    const others = flat(all.filter(([w]) => w !== u && w !== v).map(([, box]) => box));
+    const curve = freeCurve(a, b, others, edge) || detour(a, b, obstacles, others, corners);
     return [k, clipped(curve, a, b)];
   }));
+}
+
+/** Boxes one after the other: centre, and half of the sides with the room around them. */
+function flat(boxes) {
+  return Float64Array.from(boxes.flatMap(([x, y, w, h]) => [x, y, w / 2 + CLEAR, h / 2 + CLEAR]));
 }
 
 function within([x, y], [cx, cy, w, h], clear) { return Math.abs(x - cx) < w / 2 + clear && Math.abs(y - cy) < h / 2 + clear; }
@@ -29,42 +35,72 @@ function within([x, y], [cx, cy, w, h], clear) { return Math.abs(x - cx) < w / 2
 /** The cubic curve of the smallest curvatures that meets no other box and stays in the rectangle `edge`; null if none. */
 function freeCurve(a, b, others, edge) {
   const steps = Math.max(24, Math.ceil(Math.hypot(b[0] - a[0], b[1] - a[1]) / 7));
+  let last = 0; // the box that was met last is likely to be met again
   for (const bend of BENDS) {
-    const points = cubic(a, b, bend, steps);
-    if (points.every((p) => p[0] > edge[0] && p[0] < edge[2] && p[1] > edge[1] && p[1] < edge[3] && !others.some((box) => within(p, box, CLEAR)))) return points;
+    const [one, two] = handles(a, b, bend);
+    let i = 0;
+    for (; i <= steps; i++) {
+      const t = i / steps, x = onCurve(t, a, one, two, b, 0), y = onCurve(t, a, one, two, b, 1);
+      if (!(x > edge[0] && x < edge[2] && y > edge[1] && y < edge[3])) break;
+      const met = boxAt(others, x, y, last);
+      if (met >= 0) { last = met; break; }
+    }
+    if (i > steps) return cubic(a, b, bend, steps);
   }
   return null;
 }
 
-function cubic(a, b, [first, second], steps) {
+/** Where in `boxes` the box is that holds a point, -1 if none; the one at `first` is tried first. */
+function boxAt(boxes, x, y, first) {
+  if (boxes.length && Math.abs(x - boxes[first]) < boxes[first + 2] && Math.abs(y - boxes[first + 1]) < boxes[first + 3]) return first;
+  for (let k = 0; k < boxes.length; k += 4) {
+    if (Math.abs(x - boxes[k]) < boxes[k + 2] && Math.abs(y - boxes[k + 1]) < boxes[k + 3]) return k;
+  }
+  return -1;
+}
+
+/** The inner two of the four points that make a curve from a to b. */
+function handles(a, b, [first, second]) {
   const ax = ((b[1] - a[1]) * 2) / 3, ay = ((a[0] - b[0]) * 2) / 3;
-  const one = [a[0] + (b[0] - a[0]) / 3 + first * ax, a[1] + (b[1] - a[1]) / 3 + first * ay];
-  const two = [b[0] + (a[0] - b[0]) / 3 + second * ax, b[1] + (a[1] - b[1]) / 3 + second * ay];
-  return Array.from({ length: steps + 1 }, (_, i) => {
-    const t = i / steps, s = 1 - t;
-    return [0, 1].map((c) => s ** 3 * a[c] + 3 * s * s * t * one[c] + 3 * s * t * t * two[c] + t ** 3 * b[c]);
-  });
+  return [[a[0] + (b[0] - a[0]) / 3 + first * ax, a[1] + (b[1] - a[1]) / 3 + first * ay],
+    [b[0] + (a[0] - b[0]) / 3 + second * ax, b[1] + (a[1] - b[1]) / 3 + second * ay]];
+}
+
+function onCurve(t, a, one, two, b, c) {
+  const s = 1 - t;
+  return s ** 3 * a[c] + 3 * s * s * t * one[c] + 3 * s * t * t * two[c] + t ** 3 * b[c];
+}
+
+function cubic(a, b, bend, steps) {
+  const [one, two] = handles(a, b, bend);
+  return Array.from({ length: steps + 1 }, (_, i) => [0, 1].map((c) => onCurve(i / steps, a, one, two, b, c)));
 }
 
 /** The shortest way from a to b around the corners of boxes; `known` keeps the corners between two edges. */
 function detour(a, b, all, others, known) {
-  known.list ||= all.flatMap(([x, y, w, h]) => [[1, 1], [1, -1], [-1, 1], [-1, -1]].map(([i, j]) => [x + i * (w / 2 + AROUND), y + j * (h / 2 + AROUND)]));
-  known.seen ||= new Map();
-  const nodes = [a, ...known.list, b], goal = nodes.length - 1, length = nodes.map(() => Infinity), before = nodes.map(() => -1), done = new Set();
+  if (!known.list) {
+    const more = AROUND - CLEAR, corners = [[1, 1], [1, -1], [-1, 1], [-1, -1]];
+    known.list = Array.from({ length: all.length }, (_, k) => [all[k - (k % 4)] + corners[k % 4][0] * (all[k - (k % 4) + 2] + more), all[k - (k % 4) + 1] + corners[k % 4][1] * (all[k - (k % 4) + 3] + more)]);
+    known.seen = new Int8Array((known.list.length + 2) ** 2); // of two corners: 1 if a line joins them, -1 if it meets a box
+  }
+  const nodes = [a, ...known.list, b], goal = nodes.length - 1, length = new Float64Array(nodes.length).fill(Infinity);
+  const before = new Int32Array(nodes.length).fill(-1), done = new Uint8Array(nodes.length);
   const free = (i, j) => {
-    if (i === 0 || j === goal) return !others.some((box) => meets(nodes[i], nodes[j], box, CLEAR));
-    const key = Math.min(i, j) * 1000 + Math.max(i, j);
-    if (!known.seen.has(key)) known.seen.set(key, !all.some((box) => meets(nodes[i], nodes[j], box, CLEAR)));
-    return known.seen.get(key);
+    if (i === 0 || j === goal) return !meetsAny(nodes[i], nodes[j], others);
+    const key = Math.min(i, j) * nodes.length + Math.max(i, j);
+    return (known.seen[key] ||= meetsAny(nodes[i], nodes[j], all) ? -1 : 1) > 0;
   };
   length[0] = 0;
   for (let i = 0; i !== goal;) {
-    done.add(i);
+    done[i] = 1;
+    let next = -1;
     for (let j = 1; j <= goal; j++) {
+      if (done[j]) continue;
       const reach = length[i] + Math.hypot(nodes[i][0] - nodes[j][0], nodes[i][1] - nodes[j][1]);
-      if (!done.has(j) && reach < length[j] && free(i, j)) { length[j] = reach; before[j] = i; }
+      if (reach < length[j] && free(i, j)) { length[j] = reach; before[j] = i; }
+      if (next < 0 || length[j] < length[next]) next = j;
     }
-    i = length.reduce((best, l, j) => (!done.has(j) && (best < 0 || l < length[best]) ? j : best), -1);
+    i = next;
     if (length[i] === Infinity) return cubic(a, b, [0, 0], 40); // boxes that were dragged onto each other leave no way
   }
   const way = [];
@@ -72,15 +108,16 @@ function detour(a, b, all, others, known) {
   return rounded(way);
 }
 
-/** Whether the line from p to q meets a box. */
-function meets(p, q, [x, y, w, h], clear) {
-  let enter = 0, leave = 1;
-  for (const [c, middle, half] of [[0, x, w / 2 + clear], [1, y, h / 2 + clear]]) {
-    const step = q[c] - p[c] || 1e-9, one = (middle - half - p[c]) / step, two = (middle + half - p[c]) / step;
-    enter = Math.max(enter, Math.min(one, two));
-    leave = Math.min(leave, Math.max(one, two));
+/** Whether the line from p to q meets one of the boxes. */
+function meetsAny(p, q, boxes) {
+  const across = q[0] - p[0] || 1e-9, down = q[1] - p[1] || 1e-9;
+  for (let k = 0; k < boxes.length; k += 4) {
+    const left = (boxes[k] - boxes[k + 2] - p[0]) / across, right = (boxes[k] + boxes[k + 2] - p[0]) / across;
+    const top = (boxes[k + 1] - boxes[k + 3] - p[1]) / down, bottom = (boxes[k + 1] + boxes[k + 3] - p[1]) / down;
+    const enter = Math.max(0, Math.min(left, right), Math.min(top, bottom));
+    if (enter < Math.min(1, Math.max(left, right), Math.max(top, bottom))) return true;
   }
-  return enter < leave;
+  return false;
 }
 
 /** A way with its corners rounded towards the inside, in points at most 4 pixels apart. */

@@ -281,6 +281,7 @@ checked <- function(reply) {
 #'     `"reoriented"`, `"forced"` or `"random"`; "" of a skeleton and without edges;
 #'   * `note`: why the graph is not a CPDAG, or "";
 #'   * `seconds`: duration of the Python part.
+#' @seealso [cu_pc()]
 #' @examples
 #' if (cu_available()) {
 #'   C <- matrix(c(1, 0.5, 0.25, 0.5, 1, 0.5, 0.25, 0.5, 1), 3)

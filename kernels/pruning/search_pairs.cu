@@ -1,4 +1,4 @@
-// branch_and_bound.cu -- search_pairs: decides ordered pairs of a level by a search, without enumerating their
+// search_pairs.cu -- search_pairs: decides ordered pairs of a level by a search, without enumerating their
 //   conditioning sets. A pair is dismissed (no set separates it), separated (by its first separating set), or left to
 //   the tests.
 #include "pruning/separate.cuh"

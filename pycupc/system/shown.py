@@ -1,0 +1,90 @@
+"""What notebooks show of results: texts and tables as HTML, pictures; and the names that completion offers."""
+
+from __future__ import annotations
+
+import base64
+import html
+import io
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from typing import Any, ClassVar
+
+_NUMBER = re.compile(r"[-+]?(\d[\d,]*\.?\d*(e[-+]?\d+)?|inf|nan)")
+#: Between two cells of a table in a text.
+_GAP = re.compile(r" {2,}")
+
+
+class Text(str):
+    """A text that notebooks show as lines instead of a quoted string; the table after an empty line as a table."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        before, _, rest = self.partition("\n\n")
+        rows = [_GAP.split(line.strip()) for line in rest.split("\n")]
+        n = next((k for k, row in enumerate(rows) if len(row) != len(rows[0])), len(rows))
+        if len(rows[0]) < 2 or n < 2:
+            return as_lines(self)
+        columns = dict(zip(rows[0], zip(*rows[1:n], strict=True), strict=True))
+        return as_lines(before) + as_table(columns) + as_lines("\n".join(rest.split("\n")[n:]))
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(str(self))
+
+
+def as_lines(text: str) -> str:
+    """A text as HTML, line by line; "" if it is empty."""
+    return f"<p>{'<br>'.join(map(html.escape, text.splitlines()))}</p>" if text else ""
+
+
+def as_table(columns: Mapping[str, Iterable[Any]]) -> str:
+    """Columns as a table in HTML: floats with four digits, NaN and None as empty cells."""
+    shown = {str(name): [_text(value) for value in values] for name, values in columns.items()}
+    sides = ["left" if any(map(_is_word, texts)) else "right" for texts in shown.values()]
+
+    def row(kind: str, texts: Iterable[str]) -> str:
+        style = "padding: 0.1em 0.7em; text-align:"
+        cells = (
+            f'<{kind} style="{style} {side}">{html.escape(t)}</{kind}>' for t, side in zip(texts, sides, strict=True)
+        )
+        return f"<tr>{''.join(cells)}</tr>"
+
+    body = "".join(row("td", texts) for texts in zip(*shown.values(), strict=True))
+    return f"<table><thead>{row('th', shown)}</thead><tbody>{body}</tbody></table>"
+
+
+def _text(value: Any) -> str:
+    if value is None or value != value:
+        return ""
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _is_word(text: str) -> bool:
+    """Whether a cell is no number."""
+    return bool(text) and text != "-" and not _NUMBER.fullmatch(text)
+
+
+def as_picture(figure: Any, alt: str, *, pixels: int = 900) -> str:
+    """A figure of matplotlib as an image in HTML, at most `pixels` wide and high."""
+    data = io.BytesIO()
+    figure.savefig(data, format="png", dpi=min(100.0, pixels / max(figure.get_size_inches())))
+    source = base64.b64encode(data.getvalue()).decode("ascii")
+    return f'<img alt="{html.escape(alt)}" style="max-width: 36em" src="data:image/png;base64,{source}" />'
+
+
+class OfferedNames:
+    """Completion (``dir``) offers the names that users need, which the classes list by task in `_OFFERED`.
+
+    The other public names are for the modules of the package, and for programs written for earlier versions: they can
+    be read as ever.
+    """
+
+    _OFFERED: ClassVar[Sequence[str]] = ()
+
+    def __dir__(self) -> list[str]:
+        classes = [of for of in type(self).__mro__ if of.__module__.split(".")[0] == "pycupc"]
+        own = {name for of in classes for name in vars(of)}
+        own |= {part.name for part in fields(self)} if is_dataclass(self) else set()
+        offered = {name for of in classes for name in vars(of).get("_OFFERED", ())}
+        return sorted(name for name in super().__dir__() if name.startswith("_") or name in offered or name not in own)

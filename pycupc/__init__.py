@@ -193,7 +193,10 @@ def __getattr__(name: str) -> Any:
         return import_module(f"pycupc.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'pycupc' has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(_HOME[name]), name)
+    from pycupc.system.garbage import no_collection  # here, as the command must handle Ctrl-C at once
+
+    with no_collection():
+        value = globals()[name] = getattr(import_module(_HOME[name]), name)
     return value
 
 

@@ -34,6 +34,7 @@ from pycupc.cli.output import (
     with_each_format,
 )
 from pycupc.system.files import NO_ROOM
+from pycupc.system.garbage import no_collection
 from pycupc.system.limits import EngineError, NoThreadError, left_of_address_space
 from pycupc.system.localised_message import on_the_command_line
 from pycupc.system.nearest import did_you_mean
@@ -72,7 +73,9 @@ def build_parser(command: str | None = None) -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     for name, summary in COMMANDS.items():
         if name == command:
-            import_module(f"pycupc.cli.{name}_command").add_parser(commands)
+            with no_collection():
+                module = import_module(f"pycupc.cli.{name}_command")
+            module.add_parser(commands)
         else:
             commands.add_parser(name, help=summary)
     return parser

@@ -1,6 +1,7 @@
 """The foundation of the other packages.
 
 jit.py, caches.py        compiled code, and the folders that keep it
+garbage.py               Python's collection of cyclic garbage, which imports and compilers can do without
 numba_names.py           the names of Numba, which an interrupt of its import leaves whole
 machine.py               cores, memory and devices
 executors.py             work on executors: processes, machines of a cluster; clusters.py, the executor of a call

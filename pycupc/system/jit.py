@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.system.caches import numba_cache
+from pycupc.system.garbage import no_collection
 from pycupc.system.limits import in_a_thread, left_of_address_space
 from pycupc.system.logging import FIRST_USE, logger
 from pycupc.system.numba_names import (
@@ -38,7 +39,6 @@ from pycupc.system.numba_names import (
     intrinsic,
     ir,
     njit,
-    no_collection,
     register_jitable,
     sigutils,
     types,

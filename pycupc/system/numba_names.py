@@ -6,28 +6,10 @@ not be imported again in the same process. Where the address space is limited, a
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib import import_module
 
+from pycupc.system.garbage import no_collection
 from pycupc.system.limits import UNLIMITED, in_a_thread, left_of_address_space
-
-
-@contextmanager
-def no_collection() -> Iterator[None]:
-    """Collect no cyclic garbage meanwhile.
-
-    Numba makes very many objects that live on, and to traverse them repeatedly takes a tenth of the time of its import
-    and a twentieth of compiling.
-    """
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collecting:
-            gc.enable()
 
 
 def _load() -> None:
@@ -48,5 +30,5 @@ from numba.extending import intrinsic, register_jitable
 
 __all__ = [
     "CFunc", "FunctionCache", "carray", "cgutils", "config", "global_compiler_lock", "intrinsic", "ir", "njit",
-    "no_collection", "register_jitable", "sigutils", "types", "uint64",
+    "register_jitable", "sigutils", "types", "uint64",
 ]  # fmt: skip

@@ -70,7 +70,10 @@ def test_numbers_with_one_unit_are_numbers_in_every_entrance(tmp_path, form, cap
 def test_codes_are_told_in_every_entrance(tmp_path, capsys):
     frame = pd.DataFrame(np.random.default_rng(1).integers(1, 4, (N, 3)), columns=[*"abc"])
     frame.to_csv(tmp_path / "d.csv", index=False)
-    said = "every column of data holds few whole numbers, and the Gaussian test runs; if they are codes of categories: "
+    said = (
+        "every column of the data holds few whole numbers, and the Gaussian test runs; if they are codes of "
+        "categories: "
+    )
     assert said in choose(frame).reason
     assert said in choose(tmp_path / "d.csv").reason
     for data in (frame, tmp_path / "d.csv"):

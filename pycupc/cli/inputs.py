@@ -77,8 +77,8 @@ def add_data_arguments(parser: argparse.ArgumentParser, *, rows: bool = False) -
     add("--transpose", action="store_true", help=across)
     add("--drop-non-numeric", action="store_true", help="leave out all columns with other cells than numbers")
     kept = (
-        "keep these columns, though their texts name the rows, are dates in order or free text, which are left out "
-        "otherwise; give DATA before"
+        "keep these columns as they stand, which are left out otherwise (they name or number the rows, or hold dates "
+        "or free text) or read as numbers (5.2 mg); give DATA before"
     )
     add("--keep", action="extend", nargs="+", default=[], metavar="NAME", help=kept)
     missing_rows = (

@@ -178,7 +178,8 @@ def _check_numeric(names: list[str], types: Iterable[Any], what: str, cells_of: 
         advice = f". Leave them out, or convert them: {convert}. If they are categories, use "
     raise TypeError(
         f"{what} must be numeric, but these columns are not: {listed(shown, most=50)}{advice}"
-        "pycupc.discrete: pc(DiscreteSuffStat.from_data(table), disCItest)"
+        "pycupc.discrete: pc(DiscreteSuffStat.from_data(table), disCItest). pycupc.choose(table) reads words, numbers "
+        "with a unit and marks of missing values as pycupc run does"
     )
 
 

@@ -116,8 +116,10 @@ def choose(
         Of categories, see `pycupc.discrete.DiscreteSuffStat`.
     **options
         How to read a file, as for `pycupc.data.read_data`. Of these, `only`, `drop` and `drop_non_numeric` choose the
-        columns of a DataFrame, too. And `keep`, names of columns: others are left out, and the reason says so, if their
-        texts name the rows, are dates in order or free text: more than 10 different texts, in fewer than two rows each.
+        columns of a DataFrame, too. And `keep`, names of columns that stay as they are. Others, and the reason says
+        which, are left out if they name or number the rows, or hold dates or free text (more than 10 different texts,
+        in fewer than two rows each); numbers with one unit (5.2 mg) are read without it, and one mark beside numbers,
+        such as ?, is a missing value. Of a file of Tetrad with covariances only `only`, `drop` and `nearest`.
 
     Returns
     -------

@@ -47,8 +47,8 @@
 #' @param quirks Should faults of pcalg be reproduced? See [cu_pc()], and for the other methods [cu_fci()].
 #' @param method The algorithm: `"pc"`, `"fci"` or `"rfci"`, the last two with the other arguments of [cu_fci()] at
 #'   their defaults.
-#' @param tiers Number of the tier of each variable, NA without one, or NULL: no arrow points from a later tier to an earlier one. With
-#'   them `"pc"` is [cu_tpc()], and `"fci"` has `selectionBias = FALSE`.
+#' @param tiers Number of the tier of each variable, NA without one, or NULL: no arrow points from a later tier to an
+#'   earlier one. With them `"pc"` is [cu_tpc()], and `"fci"` has `selectionBias = FALSE`.
 #' @return An object of class `cu_stability`, a list of plain values, which [saveRDS()] saves completely:
 #'   * `labels`, `alpha`, `scheme`, `fraction`, `seed`, `n_resamples`: as given or drawn; `n`: number of observations;
 #'   * `pairs`: a data frame of the pairs that were ever adjacent, for each `alpha`, most frequent first: `alpha`;

@@ -79,7 +79,9 @@ check_known <- function(tiers, context.all, context.tier, forbEdges, labels) {
   late <- all[!is.na(tiers[all]) & tiers[all] > min(tiers, na.rm = TRUE)]
   if (length(late)) error("`context.all` must be in the first tier; ", quoted(labels[late]), " is not")
   nowhere <- tier[is.na(tiers[tier])]
-  if (length(nowhere)) error("`context.tier` must name variables that have a tier; ", quoted(labels[nowhere]), " has none")
+  if (length(nowhere)) {
+    error("`context.tier` must name variables that have a tier; ", quoted(labels[nowhere]), " has none")
+  }
   say_names(labels, list(forbEdges = forbEdges))
   if (!is.null(forbEdges)) forbEdges <- check_fixed(forbEdges, "forbEdges", p)
   list(

@@ -54,6 +54,8 @@ def test_numbers_with_one_unit_are_numbers_in_every_entrance(tmp_path, form, cap
         assert choice.reason.startswith(line + "keep=['dose'])")
         assert choice.unexpected
         np.testing.assert_array_equal(pycupc.pc(choice.data, choice.indepTest, 0.05).graph, want.graph)
+    with pytest.raises(TypeError, match=r"pycupc\.choose\(table\) reads words, numbers with a unit and marks"):
+        pycupc.pc(frame, alpha=0.05)
     with pytest.warns(UserWarning, match="read as numbers, without their unit: dose in"):
         fit = pycupc.pc(tmp_path / "d.csv", alpha=0.05)
     np.testing.assert_array_equal(fit.graph, want.graph)

@@ -221,8 +221,8 @@ test_that("columns of a data frame that are no variables, units and marks are re
   x <- data.frame(id = seq_len(n), plain, who = paste("patient", seq_len(n)), stringsAsFactors = FALSE)
   x$dose <- paste(z[, 1], "mg")
   said <- capture_messages(fit <- cu_pc(x))
-  expect_match(said, "left out, since no variables: id counts the rows (1, 2, 3, ...); who names the rows (60 different",
-    fixed = TRUE, all = FALSE)
+  left <- "left out, since no variables: id counts the rows (1, 2, 3, ...); who names the rows (60 different"
+  expect_match(said, left, fixed = TRUE, all = FALSE)
   expect_match(said, "(to keep: factor() of \"id\", \"who\", or indepTest)", fixed = TRUE, all = FALSE)
   expect_match(said, "read as numbers, without their unit: dose in mg (such as", fixed = TRUE, all = FALSE)
   want <- cu_pc(plain)
@@ -232,7 +232,8 @@ test_that("columns of a data frame that are no variables, units and marks are re
   expect_message(stab <- cu_stability(x, n_resamples = 2), "id counts the rows")
   expect_identical(stab$labels, names(plain))
   expect_no_message(why <- cu_why(fit, "y", "z", suffStat = x))
-  expect_identical(length(graph::nodes(suppressMessages(cu_pc(transform(x[-1], who = factor(rep(who[1:6], 10)))))@graph)), 4L)
+  kept <- suppressMessages(cu_pc(transform(x[-1], who = factor(rep(who[1:6], 10)))))
+  expect_identical(graph::nodes(kept@graph), names(x)[-1])
 
   x <- cbind(plain, w = as.character(plain$dose), stringsAsFactors = FALSE)
   x$w[c(2, 7)] <- "?"
@@ -241,6 +242,6 @@ test_that("columns of a data frame that are no variables, units and marks are re
   expect_identical(fit@pMax, suppressMessages(cu_pc(x))@pMax)
 
   x$w <- rep(c("5 mg", "2 g"), n / 2)
-  expect_error(cu_pc(x), "w holds numbers in different units .*leave the column out: x\\[setdiff\\(names\\(x\\), c\\(\"w\"")
+  expect_error(cu_pc(x), "w holds numbers in different units .*leave the column out: x\\[setdiff\\(names\\(x\\), c")
   expect_error(cu_pc(data.frame(a = paste("n", 1:20), b = rnorm(20))), "needs at least 2 columns.*a names the rows")
 })

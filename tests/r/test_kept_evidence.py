@@ -27,7 +27,7 @@ def asked(fit, evidence=True, graph=None, **options):
 
 @pytest.fixture
 def nothing_again(monkeypatch):
-    for name in ("make_engine", "orient", "orient_pag", "check_triples", "tests_of", "result_of"):
+    for name in ("checks_again", "orient", "orient_pag", "tests_of", "result_of"):
         monkeypatch.setattr(r_explanation, name, lambda *_, **__: pytest.fail("made again"))
 
 

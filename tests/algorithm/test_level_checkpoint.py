@@ -20,7 +20,7 @@ import pycupc
 from pycupc.algorithm import level_checkpoint as kept
 from pycupc.algorithm.level_checkpoint import Checkpoint
 from pycupc.discrete import disCItest
-from pycupc.engines.cpu import gaussian, level0_sieve, setwise_levels, threads, tuning
+from pycupc.engines.cpu import discrete_walk, gaussian, level0_sieve, threads, tuning
 from pycupc.engines.protocol import EngineError
 from pycupc.independence.gaussian.correlation import correlation
 
@@ -61,16 +61,7 @@ def one_item_after_the_other(patch):
         if progress[-1:] not in ([], [None]):
             progress[-1].report(0)
 
-    def drawn(tasks):
-        def work(state):
-            for task in tasks:
-                task(state)
-                report()
-
-        return work
-
     patch.setattr(threads, "run", run_alone)
-    patch.setattr(setwise_levels, "drawing", drawn)
     one_at_a_time(patch, report)
 
 
@@ -80,7 +71,7 @@ def test_tests_of_a_level_are_not_made_again(case, tmp_path, monkeypatch):
     options, want = CASES[case], run(**CASES[case])
     for module, name, few in (
         (gaussian, "TASK_TESTS", 20),
-        (setwise_levels, "PAIRS_AT_ONCE", 2),
+        (discrete_walk, "OPEN_PAIRS", 2),
         (tuning, "WALKED_TESTS", 20),
     ):
         monkeypatch.setattr(module, name, few)

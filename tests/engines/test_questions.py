@@ -11,7 +11,7 @@ from common import take
 
 import pycupc
 from pycupc.discrete import DiscreteSuffStat
-from pycupc.engines.cpu import CpuEngine, batches
+from pycupc.engines.cpu import CpuEngine, setwise_walk
 from pycupc.engines.protocol import Answers, Counts, Engine, Lists, Questions
 from pycupc.engines.reference import ReferenceEngine
 from pycupc.graph.questions import TEST_SECONDS
@@ -94,8 +94,8 @@ def listed(question: Questions, answers: Answers, counts: Counts) -> tuple[list,
 @pytest.mark.parametrize("make", [gaussian, discrete])
 @pytest.mark.parametrize("seed", range(4))
 def test_engines_answer_by_the_definition(make, seed, skip, sizes, monkeypatch):
-    monkeypatch.setattr(batches, "FIRST_ROUND", 1 + seed)
-    monkeypatch.setattr(batches, "PART_SETS", 5)
+    monkeypatch.setattr(setwise_walk, "FIRST_ROUND", 1 + seed)
+    monkeypatch.setattr(setwise_walk, "PART_SETS", 5)
     test, question = make(seed), asked(seed, skip=skip, sizes=sizes)
     want = expected(test, question)
     engines: list[Engine] = [CpuEngine(1 + seed % 2), ReferenceEngine()]
@@ -138,7 +138,7 @@ def test_the_first_set_is_that_of_a_level():
 @pytest.mark.parametrize("make", [gaussian, discrete])
 @pytest.mark.parametrize("skip", [False, True], ids=["all", "skip"])
 def test_a_budget_leaves_pairs_open_after_so_many_tests(make, skip, monkeypatch):
-    monkeypatch.setattr(batches, "FIRST_ROUND", 3)
+    monkeypatch.setattr(setwise_walk, "FIRST_ROUND", 3)
     for seed in range(3):
         test, question = make(seed), asked(seed, skip=skip)
         want, made, _ = expected(test, question)

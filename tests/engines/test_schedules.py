@@ -14,7 +14,18 @@ from one_item import one_at_a_time
 from pruning_problems import random_correlations
 
 import pycupc
-from pycupc.engines.cpu import gaussian, gaussian_questions, threads, tuning
+from pycupc.data.mixed import MixedTable
+from pycupc.discrete import DiscreteSuffStat, disCItest
+from pycupc.engines.cpu import (
+    answers,
+    discrete_walk,
+    gaussian,
+    gaussian_questions,
+    setwise_levels,
+    setwise_walk,
+    threads,
+    tuning,
+)
 from pycupc.engines.cpu.pruning import pair_search
 
 #: Seconds, drawn with equal chances.
@@ -92,3 +103,47 @@ def test_rows_whose_matrices_threads_share(small_items, monkeypatch):
             fit = pycupc.skeleton(X, **options, numCores=5, engine_options=engine_options)
         assert_same(fit, want)
         np.testing.assert_array_equal(fit.pMax, want.pMax)
+
+
+#: Families of tests without bounds.
+KINDS = ("discrete", "mixed", "gapped", "imputed", "by_pair", "batch")
+
+
+def of_family(kind, seed):
+    """Data of a family, and further arguments of `skeleton`."""
+    rng = np.random.default_rng((7, seed))
+    X = rng.standard_normal((80, 8)) @ (np.eye(8) + np.triu(rng.normal(0, 0.5, (8, 8)), 1))
+    K, gaps = (X > 0).astype(int) + (X > 1), rng.random(X.shape) < 0.05
+    if kind == "discrete":
+        return DiscreteSuffStat(K, [3] * 8), {"indepTest": disCItest}
+    if kind == "mixed":
+        categories = tuple(("0", "1", "2") if j % 2 else None for j in range(8))
+        return MixedTable(np.where(np.arange(8) % 2, K, X), categories, (False,) * 8, checked=True), {}
+    if kind == "gapped":
+        return pycupc.IncompleteTable(np.where(gaps, np.nan, X)), {}
+    if kind == "imputed":
+        return pycupc.MultipleImputation([np.where(gaps, rng.standard_normal(X.shape), X) for _ in range(2)]), {}
+    if kind == "by_pair":
+        return pycupc.SuffStat.from_data(np.where(gaps, np.nan, X), missing="pairwise"), {}
+    return X, {"indepTest": pycupc.RCoT(features=10)}
+
+
+@pytest.mark.filterwarnings("ignore:.*correlation:UserWarning")
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_schedule_changes_set_wise_tests(kind, monkeypatch):
+    for module in (answers, setwise_levels, threads):
+        monkeypatch.setattr(module, "INLINE_TESTS", 0)
+    for name, few in (("OPEN_PAIRS", 3), ("PART_SETS", 5), ("FIRST_ROUND", 2)):
+        monkeypatch.setattr(setwise_walk, name, few)
+    monkeypatch.setattr(discrete_walk, "OPEN_PAIRS", 2)
+    for seed in range(max(PROBLEMS // 12, 1)):
+        data, options = of_family(kind, seed)
+        options |= {"alpha": 0.2, "engine": "cpu"}
+        want = pycupc.skeleton(data, numCores=1, **options), pycupc.pc(data, numCores=1, conservative=True, **options)
+        with monkeypatch.context() as patch:
+            paused(patch, seed)
+            for cores in (2, 5):
+                fit = pycupc.skeleton(data, numCores=cores, **options)
+                assert_same(fit, want[0])
+                np.testing.assert_array_equal(fit.pMax, want[0].pMax)
+            assert_same(pycupc.pc(data, numCores=3, conservative=True, **options), want[1])

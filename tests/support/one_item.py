@@ -4,7 +4,7 @@ import threading
 
 import numpy as np
 
-from pycupc.engines.cpu import level1
+from pycupc.engines.cpu import discrete_walk, level1, setwise_walk
 from pycupc.engines.cpu.row_items import RowWork
 from pycupc.engines.cpu.threads import CAREFUL, STOP, WANTED
 from pycupc.independence.gaussian.partial_correlation import careful_address
@@ -44,11 +44,27 @@ def one_at_a_time(monkeypatch, between):
     for kind in set(_kinds()):
         if "_walk" in vars(kind) and not getattr(kind._walk, "__isabstractmethod__", False):
             monkeypatch.setattr(kind, "_walk", stepwise(kind._walk))
-    whole_blocks = level1._run_blocks
+    _in_steps(monkeypatch, level1, "_run_blocks", 5, taken)
+    _in_steps(monkeypatch, discrete_walk, "take_turns", 2, taken)
+    for name in ("next_sets", "enter_round"):
+        monkeypatch.setattr(setwise_walk, name, _after(between, getattr(setwise_walk, name)))
 
-    def blocks_stepwise(tile, offsets, chosen, mirror, cutoff, blocks, following, findings, done, state):
-        for some in taken(following, blocks, state):
-            own = np.ascontiguousarray(some), np.zeros(1, dtype=np.int64)
-            whole_blocks(tile, offsets, chosen, mirror, cutoff, *own, findings, done, state)
 
-    monkeypatch.setattr(level1, "_run_blocks", blocks_stepwise)
+def _in_steps(monkeypatch, module, name, at, taken):
+    """Let a compiled function return after each item; argument `at` has the items, the next one their counter, the last
+    the state of the thread."""
+    whole = getattr(module, name)
+
+    def stepwise(*given):
+        for some in taken(given[at + 1], given[at], given[-1]):
+            whole(*given[:at], np.ascontiguousarray(some), np.zeros(1, dtype=np.int64), *given[at + 2 :])
+
+    monkeypatch.setattr(module, name, stepwise)
+
+
+def _after(between, function):
+    def call(*given):
+        between()
+        return function(*given)
+
+    return call

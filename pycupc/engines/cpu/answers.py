@@ -1,6 +1,6 @@
 """Questions about single pairs: one test for each set, by the canonical formula or from a contingency table.
 
-The sets of all pairs are made and tested in rounds: a few sets of each open pair at first, more in each round.
+Threads take the pairs, which are items: `gaussian_questions`, `setwise_walk`, `pruning/pair_search`.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import Any, cast
 
@@ -16,20 +16,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.engines.cpu import threads
-from pycupc.engines.cpu.batches import Found, rounds, skipped, take_round
-from pycupc.engines.cpu.discrete_turns import tests_in_turn
+from pycupc.engines.cpu.discrete_walk import work_on_sets
 from pycupc.engines.cpu.gaussian_questions import Asked, walk_sets
 from pycupc.engines.cpu.graph import Indices
 from pycupc.engines.cpu.pruning.largest_p_values import say_unsure
 from pycupc.engines.cpu.pruning.pair_search import Outcome, PairSearch, Reached, first_searched
 from pycupc.engines.cpu.pruning.plan import PruningMode
+from pycupc.engines.cpu.row_items import MOST_COUNTED
+from pycupc.engines.cpu.setwise_walk import FULL, Found, pairs_of_questions, skipped, tests_of_sets
 from pycupc.engines.cpu.tuning import INLINE_TESTS, WORTH_A_WARNING
 from pycupc.engines.protocol import Answers, CountHook, Counts, Floats, Lists, Mask, Questions
 from pycupc.engines.subsets import about
 from pycupc.graph.lists import starts
 from pycupc.graph.questions import TEST_SECONDS
-from pycupc.independence.base import IndependenceTest, no_p_value
-from pycupc.independence.discrete.test import DiscreteTest
+from pycupc.independence.base import IndependenceTest
 from pycupc.independence.gaussian import fisher_z
 from pycupc.independence.gaussian.partial_correlation import canonical_r
 from pycupc.independence.gaussian.test import GaussianTest, compares_r
@@ -38,8 +38,6 @@ from pycupc.system.logging import logger
 
 #: Searches pairs of the questions, given the sets of some size or more of each: how far they get, by pair.
 OnDevice = Callable[[GaussianTest, Questions, Indices, Indices], dict[int, Reached]]
-#: What makes the tests of a class whose sets are tested in turns.
-_IN_TURN: dict[type[IndependenceTest], Callable[..., Iterator[None]]] = {DiscreteTest: tests_in_turn}
 
 
 def first_separating(
@@ -85,32 +83,31 @@ class _Run:
         if self._progress is not None:
             self._progress(len(self._left) - undecided, len(self._left))
 
+    def _report_decided(self, left: int, decided: int) -> None:
+        """Report that of `left` pairs some are decided, of which there is at least one that is not final."""
+        self._report(max(left - decided, 1))
+
     def enumerate(self, begin: Indices, end: Indices) -> None:
         """Test the pairs that are left given their sets of begin[i] to end[i] - 1 members."""
         if compares_r(self._test):
             self._walk(self._test, begin, end)
             return
+        test, degree = cast("SetwiseTest", self._test), self._questions.candidates.sizes
         for size in self.sizes:
-            asked = self._left & (begin <= size) & (size < end)
-            if not asked.any():
+            asked = np.flatnonzero(self._left & (begin <= size) & (size < end) & (degree >= size))
+            if not len(asked):
                 continue
-            for _ in self._tests_of(size, asked):
-                asked &= ~self._separated
-                self._over &= ~self._separated
-                self._left &= ~self._over & ~self._separated
-                self._report(int(self._left.sum()))
-
-    def _tests_of(self, size: int, asked: Mask) -> Iterator[None]:
-        """Make the tests of the pairs that are `asked` given their sets of one size, some at a time."""
-        test, over, separated = self._test, self._over, self._separated
-        found = Found(self._n_tests, self._weight, self._value, separated, self._inside, self._room, over)
-        if (in_turn := _IN_TURN.get(type(test))) is not None:
-            yield from in_turn(test, self._questions, size, asked, found, self._n_threads)
-            return
-        made = rounds(cast("SetwiseTest", test), self._questions, size, asked, self._room, over, self._n_threads)
-        for owner, positions, _, independent, p in made:
-            take_round(self._questions.candidates.offsets, owner, positions, independent, p, test.na_p, found)
-            yield
+            found = Found.of_questions(len(self._left), len(self._inside))
+            report = partial(self._report_decided, int(self._left.sum()))
+            _test_sets(test, self._questions, asked, size, self._room, found, self._n_threads, report)
+            separated = found.rank >= 0
+            self._n_tests[:, size] += found.made
+            self._room -= found.made
+            self._weight = np.maximum(self._weight, -found.smallest)
+            self._value[separated], self._separated[separated] = found.r[separated], True
+            self._inside |= found.containing > 0
+            self._over |= found.done == FULL
+            self._left &= ~self._over & ~separated
 
     def _walk(self, test: GaussianTest, begin: Indices, end: Indices) -> None:
         """`enumerate` Gaussian tests."""
@@ -223,25 +220,32 @@ class _Run:
 
 def count_separating(test: IndependenceTest, questions: Questions, n_threads: int) -> Counts:
     """See `Engine.count_separating`."""
-    m, (offsets, candidates), sizes = len(questions.x), questions.candidates, questions.sizes()
+    m, candidates, sizes = len(questions.x), questions.candidates, questions.sizes()
     room = np.full(m, 2**62)
     if compares_r(test):
         ask = _asked(questions, np.full(m, sizes.start), np.full(m, sizes.stop - 1), room)
         made = walk_sets(test, questions, ask, n_threads, only_first=False)
         return Counts(made.found, made.containing)
-    found, containing = np.zeros(m, dtype=np.int64), np.zeros(len(candidates), dtype=np.int64)
-    asked, over = np.ones(m, dtype=np.bool_), np.zeros(m, dtype=np.bool_)
+    found = Found.of_questions(m, len(candidates.members), rank=0)
     for size in sizes:
-        made_of_size = rounds(cast("SetwiseTest", test), questions, size, asked, room, over, n_threads)
-        for owner, positions, sets, independent, p in made_of_size:
-            if (undefined := np.flatnonzero(np.isnan(p))).size:
-                independent[undefined], i = True, undefined[0]
-                if np.isnan(test.na_in_rules):
-                    raise no_p_value(int(questions.x[owner[i]]), int(questions.y[owner[i]]), tuple(sets[i].tolist()))
-            found += np.bincount(owner[independent], minlength=m)
-            at = (offsets[owner, None] + positions)[independent]
-            containing += np.bincount(at.ravel(), minlength=len(candidates))
-    return Counts(found, containing)
+        asked = np.flatnonzero(candidates.sizes >= size)
+        _test_sets(cast("SetwiseTest", test), questions, asked, size, room, found, n_threads)
+    return Counts(found.rank, found.containing)
+
+
+def _test_sets(
+    test: SetwiseTest, questions: Questions, asked: Indices, size: int, room: Indices, found: Found, n_threads: int,
+    report: Callable[[int], None] | None = None,
+) -> None:  # fmt: skip
+    """Test the pairs `asked` given their sets of one size: all of them without `report`, which takes the number of
+    pairs decided, else up to the first that separates the pair.
+    """
+    pairs, total = pairs_of_questions(questions, asked, room), 0.0
+    if not test.at_once:
+        total = min(float(tests_of_sets(pairs.number, size).sum()) * max(test.cost, 1.0), MOST_COUNTED)
+    n_threads = n_threads if total >= INLINE_TESTS else 1
+    work = work_on_sets(test, pairs, size, found, n_threads, report, only_first=report is not None)
+    threads.run(work, n_threads, int(total), threads.Progress(report) if report else None)
 
 
 def _asked(questions: Questions, first: Indices, last: Indices, room: Indices) -> Asked:

@@ -17,7 +17,7 @@ from pycupc.engines.cpu.walk_arrays import NO_MIRROR, Cutoff
 from pycupc.engines.protocol import Floats, Ints
 from pycupc.independence.gaussian.partial_correlation import given_one
 from pycupc.independence.gaussian.tolerances import PIVOT_FLOOR
-from pycupc.system.jit import compiled, jit_inlined
+from pycupc.system.jit import compiled, jit_inlined, jit_part
 from pycupc.system.numba_names import uint64
 
 
@@ -136,7 +136,7 @@ def _n_possible(tile, pair, k0, n, bound):
     return n - count
 
 
-@jit_inlined
+@jit_part
 def _test_pair(tile, pair, d, cutoff, state):
     """(position of the first set that separates the pair, its r), or (-1, the smallest r^2)."""
     smallest = math.inf

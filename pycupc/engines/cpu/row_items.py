@@ -23,7 +23,7 @@ from pycupc.engines.protocol import Floats, Mask
 from pycupc.graph.lists import starts
 from pycupc.independence.gaussian.partial_correlation import careful_address
 from pycupc.system.atomics import atomic_add, atomic_min, atomic_min_rank
-from pycupc.system.jit import jit_inlined
+from pycupc.system.jit import jit_inlined, jit_part
 
 #: Largest number of tests that is counted for progress.
 MOST_COUNTED = 2.0**61
@@ -156,7 +156,7 @@ def start_row(side, place, outcomes, bound):
     return n
 
 
-@jit_inlined
+@jit_part
 def merge(chosen, items, q, outcomes, finished, merged):
     """Write the outcomes of item q to the findings.
 

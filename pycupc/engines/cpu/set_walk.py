@@ -66,7 +66,7 @@ def _fill(m, t, n):
     return n
 
 
-@jit_inlined
+@jit_part
 def _gather(side, place, low, bound, m):
     """Depth 0: the correlations of targets and of positions from `low` on, all with the positions from `low` on."""
     C, node, x, start = side.C, side.neighbours, place.x, place.at
@@ -98,7 +98,7 @@ def _gather(side, place, low, bound, m):
         m.jj[0, j] = C[node[start + i], node[start + i]]
 
 
-@jit_inlined
+@jit_part
 def _extend(m, t, s, d, bound, runs):
     """Lay out depth t + 1, which is given s as well: targets but s, filling, other positions beyond s.
 

@@ -1,30 +1,20 @@
-"""Tests without bounds over the graph between levels: each pair is tested given one set after the other.
-
-The tests of many pairs are made together, as answers to questions about them (`answers`).
-"""
+"""Tests without bounds over the graph between levels: each pair is tested given one set after the other."""
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from itertools import pairwise
-from math import comb
 
 import numpy as np
 
 from pycupc.engines import subsets
-from pycupc.engines.cpu.answers import first_separating
-from pycupc.engines.cpu.graph import TESTED, Findings, Graph, Indices, Targets
-from pycupc.engines.cpu.threads import STOP, State, Task, Work, drawing
-from pycupc.engines.cpu.tuning import (
-    CANDIDATES_AT_ONCE,
-    INLINE_TESTS,
-    PAIRS_AT_ONCE,
-    TASK_TESTS,
-    TASKS_PER_THREAD,
-    WORK_AT_ONCE,
-)
-from pycupc.engines.protocol import CountHook, Division, Floats, Ints, Mask, Pairs, Questions
+from pycupc.engines.cpu.discrete_walk import work_on_sets
+from pycupc.engines.cpu.graph import Findings, Graph, Indices, Targets
+from pycupc.engines.cpu.row_items import MOST_COUNTED
+from pycupc.engines.cpu.setwise_walk import Found, pairs_of_level, tests_of_sets
+from pycupc.engines.cpu.threads import Work
+from pycupc.engines.cpu.tuning import INLINE_TESTS, TASK_TESTS
+from pycupc.engines.protocol import Division, Floats, Ints, Mask, Pairs
 from pycupc.independence.setwise import SetwiseTest
 from pycupc.system.machine import in_threads
 
@@ -91,32 +81,11 @@ class SetwiseTests:
         too_many = (targets.per_row > 0) & subsets.are_too_many(degrees, level)
         subsets.refuse(too_many, degrees, level, f"tests of {self._test.name} data have no bounds")
         entries = np.flatnonzero(targets.chosen)
-        wide, lock = np.repeat(degrees, degrees)[entries] - 1, threading.Lock()
-        part = np.cumsum(wide) // CANDIDATES_AT_ONCE
-        if not self._test.at_once:
-            number, sets = np.unique(wide, return_inverse=True)
-            work = np.array([min(self._work(comb(d, level)), 1 << 40) for d in number.tolist()], dtype=np.int64)[sets]
-            tasks = TASKS_PER_THREAD * self._n_threads if self._n_threads > 1 else 1
-            share = min(max(int(work.sum()) // tasks, TASK_TESTS), WORK_AT_ONCE)
-            part += np.cumsum(work) // share + np.arange(len(entries)) // PAIRS_AT_ONCE
-        cuts = [0, *(np.flatnonzero(np.diff(part)) + 1).tolist(), len(entries)]
-
-        def task(some: slice) -> Task:
-            def ask(state: State) -> int:
-                def go_on(decided: int, pairs: int) -> None:
-                    if state[STOP]:
-                        raise KeyboardInterrupt
-
-                found = self._ask(graph.questions(entries[some], level), go_on)
-                with lock:
-                    findings.add(entries[some], *found)
-                    findings.done[entries[some]] = TESTED
-                return int(subsets.level_tests(wide[some] + 1, np.ones(len(wide[some]), dtype=np.int64), level))
-
-            return ask
-
-        total = 0 if self._test.at_once else self._work(int(subsets.level_tests(degrees, targets.per_row, level)))
-        yield drawing(task(slice(*ends)) for ends in pairwise(cuts)), total
+        tests = tests_of_sets(np.repeat(degrees, degrees)[entries] - 1, level)
+        pairs = pairs_of_level(graph, entries, tests)
+        total = 0 if self._test.at_once else self._work(tests.sum())
+        n_threads = self._n_threads if total >= INLINE_TESTS else 1
+        yield work_on_sets(self._test, pairs, level, Found.of_level(findings), n_threads), total
 
     def seconds(self, graph: Graph, targets: Targets, level: int) -> Floats:
         """Estimated seconds of one thread for the targets of each row, float64 (p,)."""
@@ -131,14 +100,9 @@ class SetwiseTests:
         """As `GaussianTests.take_counts`."""
         return 0, 0
 
-    def _ask(self, questions: Questions, progress: CountHook) -> tuple[Indices, Floats, Floats]:
-        """Rank, p and minus the largest p of these pairs, as `Findings`."""
-        answers = first_separating(self._test, questions, 1, progress)
-        return np.where(answers.found, answers.n_tests.sum(axis=1) - 1, -1), np.nan_to_num(answers.value), -answers.p
-
     def z(self, smallest: Floats, level: int) -> Floats:
         """Minus the largest p-value of the tests of a level; inf stays inf."""
         return smallest
 
-    def _work(self, tests: int) -> int:
-        return int(tests * max(self._test.cost, 1.0))
+    def _work(self, tests: float) -> int:
+        return int(min(tests * max(self._test.cost, 1.0), MOST_COUNTED))

@@ -96,22 +96,22 @@ LEAST_WIDTH = 32
 #: each later round has more; `CAUTIOUS` has both numbers for tests that take as long as `COSTLY` Gaussian tests.
 FIRST_ROUND, GROWTH = 8, 4
 COSTLY, CAUTIOUS = 20.0, (1, 2)
-#: Sets of all pairs in a round, about; more would not leave the cache sooner. A part for a thread.
+#: Sets of all pairs in a round at most, of tests that are made by one thread, and of a thread among several.
 ROUND_SETS, PART_SETS = 1 << 18, 1 << 12
 #: Of costly tests: work of a round, in Gaussian tests, as tests after the first separating set are made in vain: with
 #: `ROUND_SETS`, 22 % more tests than counted, with this 3 % (on a discrete network, whose pairs take turns now).
 ROUND_WORK = 3e4
+#: Work of a round at least, in Gaussian tests, for each thread: threads make the Python steps of rounds one at a time.
+ROUND_LEAST = 3e3
+#: Pairs that a thread has open at most; and shares of a side for each thread, that an item, or the open pairs of a
+#: thread, do not exceed, so that threads end together.
+OPEN_PAIRS, SHARES = 512, 8
 #: Gaussian tests of a level with tiers that one call makes: NumPy would take longer to list the candidates. Measured.
 ENTRY_TESTS = 1_000_000
 #: Sets of one size of a pair that are tested rather than searched. Measured.
 FEW_SETS = 5000
 #: Seconds of tests, made one by one because bounds do not hold, of which a warning tells.
 WORTH_A_WARNING = 60.0
-#: Tests without bounds: the most pairs of a task, and the most candidates of all its pairs; and the longest time of a
-#: task with several pairs, as a number of Gaussian tests: some 100 milliseconds, so that threads end together.
-PAIRS_AT_ONCE, CANDIDATES_AT_ONCE, WORK_AT_ONCE = 512, 1 << 22, 5_000_000
-#: Such tasks of a level for each thread, where there is less work: each repeats what a round costs.
-TASKS_PER_THREAD = 4
 
 # -- pruning ----------------------------------------------------------------------------------------------------------
 

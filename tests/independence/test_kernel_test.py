@@ -15,6 +15,7 @@ from pycupc import KCI, cli, fci, pc, rfci, stability
 from pycupc.independence.kernel import factors
 from pycupc.independence.kernel import test as module
 from pycupc.independence.kernel.kci import KernelData, p_value
+from pycupc.independence.kernel.kept import Once
 from pycupc.independence.kernel.test import KernelTest, check_memory
 from pycupc.system import machine
 
@@ -118,6 +119,41 @@ def test_sets_and_ends_are_made_once(monkeypatch):
     keys = [(0, y, (s,)) for y in (1, 2, 3) for s in (4, 5)]
     made(X, keys * 2)
     assert calls == {"sets": 2, "ends": 2}
+
+
+def test_a_value_is_made_by_one_thread_and_its_error_reaches_all():
+    once, entered, calls = Once(), threading.Event(), []
+
+    def make(key):
+        def slowly():
+            calls.append(key)
+            entered.wait(5)
+            return 1 // key
+
+        return slowly
+
+    def ask(key):
+        entered.set()
+        try:
+            return once.get(key, make(key))
+        except ZeroDivisionError:
+            return "error"
+
+    assert list(machine.in_threads(ask, [1, 1, 0, 0, 1, 0], 4)) == [1, 1, "error", "error", 1, "error"]
+    assert sorted(calls) == [0, 1]
+
+
+def test_a_side_of_a_level_is_one_round_where_it_has_few_tests(monkeypatch):
+    rounds, plain = [], KernelTest._given
+
+    def given(test, V):
+        rounds.append(len(V))
+        return plain(test, V)
+
+    monkeypatch.setattr(KernelTest, "_given", given)
+    fit = pc(np.random.default_rng(0).normal(size=(60, 6)) + X[:60, :1], KCI(), alpha=0.2)
+    assert len(fit.n_edgetests) >= 4
+    assert len(rounds) <= 2 * (len(fit.n_edgetests) - 1)
 
 
 def test_dense_sets_and_sets_of_low_rank_agree(monkeypatch):

@@ -10,7 +10,9 @@ from typing import Any
 import pycupc
 
 #: A name between backticks, single or double: `pc`, ``pycupc.pc(...)``, `fit.why`, `Stability.frequencies`.
-_NAME = re.compile(r"(?<![`:\w])(`{1,2})((?:pycupc\.|fit\.|[A-Z]\w+\.)?)(\w+)((?:\([^`]*\))?)\1(?![`\w])")
+_NAME = re.compile(
+    r"(?<![`:\w])(`{1,2})((?:pycupc\.discrete\.|pycupc\.|fit\.|[A-Z]\w+\.)?)(\w+)((?:\([^`]*\))?)\1(?![`\w])"
+)
 #: A line with nothing but names of classes: the type of a returned value, or of an error.
 _CLASSES = re.compile(r"^ +\w+(?:(?:,| or) \w+)*$")
 
@@ -19,11 +21,12 @@ _CLASSES = re.compile(r"^ +\w+(?:(?:,| or) \w+)*$")
 def _targets() -> dict[str, str]:
     """The full name of a function, class or method by the name in a docstring."""
     public = {name: f"pycupc.{name}" for name in pycupc.__all__ if not name.startswith("_")}
+    discrete = {name: f"pycupc.discrete.{name}" for name in pycupc.discrete.__all__}
     for name in [name for name in public if inspect.isclass(getattr(pycupc, name))]:
         for method, value in inspect.getmembers(getattr(pycupc, name)):
             if not method.startswith("_") and (callable(value) or isinstance(value, property)):
                 public[f"{name}.{method}"] = f"pycupc.{name}.{method}"
-    return public
+    return public | discrete
 
 
 def link_names(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
@@ -33,7 +36,7 @@ def link_names(app: Any, what: str, name: str, obj: Any, options: Any, lines: li
 
     def link(found: re.Match[str]) -> str:
         _, prefix, word, call = found.groups()
-        key = {"fit.": f"PcAlgo.{word}", "pycupc.": word}.get(prefix, prefix + word)
+        key = {"fit.": f"PcAlgo.{word}", "pycupc.": word, "pycupc.discrete.": word}.get(prefix, prefix + word)
         if key not in targets or (not prefix and word in own) or name == targets[key]:
             return found[0]
         return f":obj:`{prefix}{word}{call} <{targets[key]}>`"

@@ -31,7 +31,7 @@ def write_r_pages(manual: Path, folder: Path, *, with_r: bool) -> None:
             "reference out with python -m sphinx -t no_r"
         )
     if not with_r:
-        text = "\nThese pages were built without R; the manual is in [r_wrapper/man](../../r_wrapper/man).\n"
+        text = "\nThese pages were built without R; the manual is in the folder `r_wrapper/man`.\n"
         (folder / "r_manual.md").write_text(_HEAD + text, encoding="utf-8")
         return
     paths = {path.stem: path for path in manual.glob("*.Rd")}

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Takes the two pictures of the explorer that README.md shows: `python tests/readme_pictures.py [FOLDER]`.
+"""Takes the two pictures of the explorer that docs/usage.md shows: `python tests/readme_pictures.py [FOLDER]`.
 
 Needs Chromium and its driver (tests/setup_browser.sh) and Pillow, which comes with matplotlib. The folder is
 .github/pictures unless another is given.

@@ -18,7 +18,7 @@ from pycupc.algorithm.parameters import Arguments
 from pycupc.algorithm.tiered_levels import TieredLevels
 from pycupc.data.in_memory import column_names
 from pycupc.data.names import check_labels, default_labels, is_whole
-from pycupc.engines.protocol import Engine, ProgressHook
+from pycupc.engines.protocol import AnyEngine, Engine, ProgressHook
 from pycupc.engines.select import engine_there, make_engine
 from pycupc.graph.constraints import Constraints
 from pycupc.graph.knowledge import as_knowledge
@@ -50,12 +50,13 @@ class Problem:
     executor: Executor | None
     gaps: Pairs | None
     fixed: Pairs | None
-    engine: Engine
+    engine: AnyEngine
     engine_note: str
     engine_name: str
     progress: ProgressHook | None
     known: Constraints | None = None
     reason: str = ""  # why this test, if it was chosen for a file
+    file: str = ""  # the name of the file, if the data are one
 
     @property
     def n_pairs(self) -> int:
@@ -68,7 +69,7 @@ class Problem:
         """The tiers, and whether `function` allows hidden common causes."""
         return None if self.known is None else Tiers(self.known.tier, METHODS[self.function].hidden)
 
-    def levels(self) -> Engine | TieredLevels:
+    def levels(self) -> AnyEngine | TieredLevels:
         """What runs the levels: `take`, `run_level`, `state`."""
         if self.asks_about_pairs:
             return TieredLevels(self.engine, Tiers(np.zeros(len(self.labels), dtype=np.int64)), by_sides=True)
@@ -140,21 +141,22 @@ def problem_of(given: Arguments, progress: ProgressHook | None = None, executor:
     name = engine.name if isinstance(engine, Engine) else str(engine)
     on_cpu = engine == "auto" and test.engine == "cpu"
     wanted: str | Engine = test.engine if engine == "auto" else engine
-    chosen, note = make_engine(wanted, len(labels), numCores=given.numCores, options=engine_options)
-    chosen = chosen.for_test(test)
+    made, note = make_engine(wanted, len(labels), numCores=given.numCores, options=engine_options)
+    chosen = made.for_test(test)
     if executor is not None:
         chosen = _with_workers(chosen, given, executor)
     note = "reference (custom indepTest)" if custom else f"cpu (auto: {test.name} data)" if on_cpu else note
     limits = (given.alpha, given.m_max, given.checkpoint, executor)
-    return Problem(function, labels, test, *limits, gaps, fixed, chosen, note, name, progress, known, reason)
+    file = os.path.basename(given.suffStat) if isinstance(given.suffStat, str | os.PathLike) else ""
+    return Problem(function, labels, test, *limits, gaps, fixed, chosen, note, name, progress, known, reason, str(file))
 
 
-def _with_workers(engine: Engine, given: Arguments, executor: Executor) -> Engine:
+def _with_workers(engine: AnyEngine, given: Arguments, executor: Executor) -> AnyEngine:
     """The engine with the workers of the executor."""
     from pycupc.engines.divided import DividedEngine
 
     if isinstance(given.engine, Engine):
-        again: Callable[[], Engine] = functools.partial(copy.copy, copy.copy(engine))
+        again: Callable[[], AnyEngine] = functools.partial(copy.copy, copy.copy(engine))
     else:
         threads = threads_of(given.executor, given.numCores)
         again = functools.partial(engine_there, engine.name, threads, given.engine_options)

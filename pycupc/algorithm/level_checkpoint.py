@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.engines.protocol import Engine, Finished, LevelResult
+from pycupc.engines.protocol import AnyEngine, Finished, LevelResult
 from pycupc.independence.families import identity_of
 from pycupc.independence.registry import Identity, digest_of
 from pycupc.results import npz
@@ -85,7 +85,7 @@ class Checkpoint:
 
     # -- levels ------------------------------------------------------------------------------------------------------
 
-    def resume(self, levels: Engine | TieredLevels) -> list[LevelResult]:
+    def resume(self, levels: AnyEngine | TieredLevels) -> list[LevelResult]:
         """Let an engine go on after the levels that are kept; returns their results."""
         finished: list[Finished] = []
         while (path := self._level(len(finished))).exists():
@@ -94,7 +94,7 @@ class Checkpoint:
             levels.resume(finished)
         return [level.result for level in finished]
 
-    def keep(self, result: LevelResult, levels: Engine | TieredLevels) -> None:
+    def keep(self, result: LevelResult, levels: AnyEngine | TieredLevels) -> None:
         """Write a level that has just finished."""
         state, answered = levels.state(), levels.answered(result.level)
         of_level = result.x, result.y, result.r, result.S.reshape(-1), state.x, state.y, state.z

@@ -15,7 +15,7 @@ from pycupc.algorithm.arguments import Problem, running
 from pycupc.algorithm.level_checkpoint import Checkpoint
 from pycupc.algorithm.parameters import Arguments, Method
 from pycupc.algorithm.tiered_levels import TieredLevels
-from pycupc.engines.protocol import Division, Engine, EngineError, LevelResult, ProgressHook, State
+from pycupc.engines.protocol import AnyEngine, Division, Engine, EngineError, LevelResult, ProgressHook, State
 from pycupc.graph.removals import Removals
 from pycupc.graph.sepset import SepSets
 from pycupc.graph.sparse import SparseGraph
@@ -250,7 +250,7 @@ def find_skeleton(problem: Problem) -> PcAlgo:
         raise Interrupted(len(results), finished) from None
 
 
-def _assemble(problem: Problem, results: list[LevelResult], levels: Engine | TieredLevels) -> PcAlgo:
+def _assemble(problem: Problem, results: list[LevelResult], levels: AnyEngine | TieredLevels) -> PcAlgo:
     test = problem.test
     state = levels.state() if results else State(*np.zeros((3, 0)))
     graph = SparseGraph.undirected(len(problem.labels), state.x, state.y)
@@ -283,5 +283,6 @@ def _assemble(problem: Problem, results: list[LevelResult], levels: Engine | Tie
         tiers=problem.tiers,
         notes=({"quirks": note} if note else {})
         | ({"test": problem.reason} if problem.reason else {})
+        | ({"file": problem.file} if problem.file else {})
         | ({} if problem.known is None else {"known_before": problem.known.summary()}),
     )

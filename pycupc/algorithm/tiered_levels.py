@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.engines.protocol import Answers, Engine, Finished, How, LevelResult, Questions, State
+from pycupc.engines.protocol import Answers, AnyEngine, Finished, How, LevelResult, Questions, State
 from pycupc.graph.pairs import Pairs
 from pycupc.graph.questions import LargestP
 from pycupc.graph.sparse import look_up, pair_keys
@@ -29,7 +29,7 @@ class TieredLevels:
     The engine runs level 0 as without tiers. From level 1 on it is asked about every ordered pair.
     """
 
-    def __init__(self, engine: Engine, tiers: Tiers, *, by_sides: bool = False) -> None:
+    def __init__(self, engine: AnyEngine, tiers: Tiers, *, by_sides: bool = False) -> None:
         """`by_sides`: ask about all pairs of a side together, also of a test that is called in pcalg's order."""
         self._engine, self._tiers, self._by_sides = engine, tiers, by_sides
 

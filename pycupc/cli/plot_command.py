@@ -74,6 +74,8 @@ def main(args: argparse.Namespace) -> int:
     data = None if args.data is None else SuffStat.from_data(args.data)
     fit = _consensus(args.result) or load(args.result, data)
     look = picture_options.picture_arguments(args, fit.labels, page=ending == ".html")
+    if "units" in look and not args.effects:
+        args.parser.error("--units goes with --effects")
     if args.effects:
         look["effects"] = _effects(fit, args, page=ending == ".html")
     if ending == ".html":

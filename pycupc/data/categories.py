@@ -312,3 +312,20 @@ def look_categorical(different: Sequence[Sequence[str]]) -> bool:
     words = sum(not any(map(like_a_number, values)) for values in different)
     few = max(map(len, different)) <= MOST_LEVELS
     return 2 * words >= len(different) and few and not any(map(is_measured, different))
+
+
+def may_be_numbers(codes: NDArray[np.float64], texts: Sequence[str]) -> bool:
+    """Whether a column of texts, and codes of them, may be one of numbers, some of which are damaged or missing.
+
+    Not so few whole numbers among ranges (0, 1-19, 20+), or among words in most rows, each in several.
+    """
+    numbers = [like_a_number(text) for text in texts]
+    if not any(numbers):
+        return False
+    measured = is_measured([text for text, number in zip(texts, numbers, strict=True) if number], few=True)
+    rows = np.bincount(codes[~np.isnan(codes)].astype(int), minlength=len(texts))
+    of_words = rows[~np.array(numbers)]
+    often = len(of_words) > 0 and int(of_words.sum()) >= 2 * len(of_words)
+    with_figures = all(any(map(str.isdigit, text)) for text, number in zip(texts, numbers, strict=True) if not number)
+    mostly_words = len(of_words) >= sum(numbers) and 2 * int(of_words.sum()) >= int(rows.sum())
+    return measured or not often or not (with_figures or mostly_words)

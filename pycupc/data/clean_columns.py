@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pycupc.data.column_checks import COUNTING_ROWS
 from pycupc.data.names import DataError, listed
-from pycupc.data.text_columns import TextColumn, marks_of_missing, no_variables
+from pycupc.data.text_columns import MANY_TEXTS, TextColumn, marks_of_missing, no_variables
 from pycupc.data.text_layout import option
 from pycupc.data.units import has_unit
 from pycupc.system.localised_message import Message, Words
@@ -19,6 +22,8 @@ from pycupc.system.text import counted
 
 #: Names of a first column that names the rows, also by numbers: R's, and pandas' of an index without a name.
 _ROW_NAMES = re.compile(r"row[._ ]?names?|unnamed: 0", re.IGNORECASE)
+#: Names of identifiers.
+_IDENTIFIER = re.compile(r"(?i:(?:^|[\W_\d])id$|identifier)|[a-z]I[Dd]$")
 #: Names of columns that count the rows because they are the time.
 _TIME = re.compile(r"time|date|day|week|month|quarter|year|hour|minute|second|age|t$", re.IGNORECASE)
 
@@ -108,11 +113,49 @@ def _option(name: str, columns: Iterable[str]) -> Words:
     return Words(f"{name}={names}", in_r, " ".join([f"--{name}", *map(shlex.quote, names)]))
 
 
-def counts_the_rows(name: str, cells: Iterable[float]) -> str:
-    """What a first column is in a clause that counts the rows, but not the time, or numbers them; else ""."""
+def with_doubts(data: Any, error: DataError | TypeError, columns: Mapping[str, TextColumn]) -> DataError | TypeError:
+    """The error; where only some columns of text hold numbers as well, it begins with these."""
+    names = [name for name, kind in columns.items() if kind.numbers and not kind.only_marks]
+    if not names or len(names) == len(columns) or not isinstance(error, DataError):
+        return error
+    texts = {name: listed([*map(repr, columns[name].texts)], most=2) for name in names}
+    text = (
+        "{path}: {said} hold numbers beside other texts: if these mean a missing value: {na}; if all are categories: "
+    )
+    text += "{keep}; else: {drop}. {error}"
+    ways = {"na": option("na", list(columns[names[0]].texts)[:1]), "drop": option("drop", names)}
+    said = listed([f"{name} ({texts[name]})" for name in names])
+    return DataError(
+        Message(text, path=os.fspath(data), said=said, keep=_option("keep", names), error=error.args[0], **ways)
+    )
+
+
+def numbers_the_rows(name: str, cells: Iterable[float], *, first: bool) -> str:
+    """What a column of numbers is in a clause that counts the rows, or gives each another number; else "".
+
+    The `first` column counts them unless its name says that it is the time, and numbers them if it is called row names;
+    others have the name of an identifier. Numbers such as 19901231 are dates where the name says so.
+    """
     numbers = np.array(list(cells), dtype=np.float64)
     n, start = len(numbers), numbers[0]
-    if n >= COUNTING_ROWS and start in (0, 1) and not _TIME.search(name) and (numbers == np.arange(n) + start).all():
+    may_count = first and n >= COUNTING_ROWS and start in (0, 1) and not _TIME.search(name)
+    if may_count and (numbers == np.arange(n) + start).all():
         return f"counts the rows ({start:.0f}, {start + 1:.0f}, {start + 2:.0f}, ...)"
-    each_once = len(np.unique(numbers)) == n > 1 and not np.isnan(numbers).any()
-    return "numbers the rows" if each_once and _ROW_NAMES.fullmatch(name) else ""
+    whole = bool((numbers == np.floor(numbers)).all())
+    if whole and "date" in name.casefold() and _are_dates(numbers):
+        return "holds dates"
+    named = (first and _ROW_NAMES.fullmatch(name) is not None) or (_IDENTIFIER.search(name) is not None and whole)
+    each_once = named and n >= COUNTING_ROWS and len(np.unique(numbers)) == n and not np.isnan(numbers).any()
+    return "numbers the rows" if each_once else ""
+
+
+def is_identifier(name: str) -> bool:
+    """Whether a column has the name of an identifier or a date: id, patient_id, LocationID, but not paid."""
+    return _IDENTIFIER.search(name) is not None or "date" in name.casefold()
+
+
+def _are_dates(numbers: NDArray[np.float64]) -> bool:
+    """Whether whole numbers are different dates, as 19901231."""
+    year, month, day = numbers // 10_000, numbers // 100 % 100, numbers % 100
+    valid = (year > 1000) & (year < 3000) & (month >= 1) & (month <= 12) & (day >= 1) & (day <= 31)
+    return bool(valid.all()) and len(np.unique(numbers)) > MANY_TEXTS

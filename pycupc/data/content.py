@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
@@ -14,17 +13,25 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.data.categories import are_kept, is_measured, is_missing, look_categorical, read_categories, values_of
-from pycupc.data.clean_columns import Decisions, counts_the_rows
+from pycupc.data.categories import (
+    are_kept,
+    is_measured,
+    is_missing,
+    look_categorical,
+    may_be_numbers,
+    read_categories,
+    values_of,
+)
+from pycupc.data.clean_columns import Decisions, is_identifier, numbers_the_rows, with_doubts
 from pycupc.data.in_memory import RawTable, chosen_columns, is_frame, with_columns
 from pycupc.data.mixed import MixedTable
 from pycupc.data.names import DataError, listed
 from pycupc.data.source import STDIN
 from pycupc.data.table import Table
 from pycupc.data.text_columns import MANY_TEXTS, NotNumbersError, TextColumn
-from pycupc.data.text_layout import MISSING, ReadOptions, like_a_number, option
+from pycupc.data.text_layout import MISSING, ReadOptions
 from pycupc.data.units import numbers_in, unit_of
-from pycupc.system.localised_message import Message, Words
+from pycupc.system.localised_message import Message
 
 Columns = Literal["numbers", "categories", "both"]
 #: Types of columns of text and of dates.
@@ -216,64 +223,57 @@ def content_of(
     if content is not None and source.rereadable and not source.typed:
         decisions = replace(decisions, out={**_no_values(content, keep), **decisions.out})
     if decisions:
-        again, left = source.after(decisions)
-        try:
-            return content_of(again, kind, together=together, keep=keep, **left).after(decisions)
-        except (TypeError, ValueError) as wrong:  # too few columns are left, or there are other errors
-            raise DataError(Message("{wrong}; {said}", wrong=wrong.args[0], said=decisions.said)) from wrong
+        width = len(content.table.names) if content is not None else getattr(error, "width", 0)
+        return _again(source, decisions, width, kind, together=together, keep=keep)
     if content is not None:
         return content
     assert error is not None
     content = _of_words(source, together=together) if kind is None else None
     if content is None:
-        raise _with_doubts(data, error, columns) if kind is None else error
+        raise with_doubts(data, error, columns) if kind is None else error
     if out := {} if source.typed else _no_values(content, keep):
-        without = Decisions(out)
-        again, left = source.after(without)
-        try:
-            return content_of(again, kind, together=together, keep=keep, **left).after(without)
-        except (TypeError, ValueError) as wrong:  # too few columns are left
-            raise DataError(Message("{wrong}; {said}", wrong=wrong.args[0], said=without.said)) from wrong
+        return _again(source, Decisions(out), len(content.table.names), kind, together=together, keep=keep)
     return content
 
 
-def _with_doubts(data: Any, error: DataError | TypeError, columns: Mapping[str, TextColumn]) -> DataError | TypeError:
-    """The error; where only some columns of text hold numbers as well, it begins with these."""
-    names = [name for name, kind in columns.items() if kind.numbers and not kind.only_marks]
-    if not names or len(names) == len(columns) or not isinstance(error, DataError):
-        return error
-    texts = {name: listed([*map(repr, columns[name].texts)], most=2) for name in names}
-    text = (
-        "{path}: {said} hold numbers beside other texts: if these mean a missing value: {na}; if all are categories: "
-    )
-    text += "{keep}; else: {drop}. {error}"
-    ways = {"na": option("na", list(columns[names[0]].texts)[:1]), "drop": option("drop", names)}
-    keep = Words(f"keep={names}", in_shell=" ".join(["--keep", *map(shlex.quote, names)]))
-    said = listed([f"{name} ({texts[name]})" for name in names])
-    return DataError(Message(text, path=os.fspath(data), said=said, keep=keep, error=error.args[0], **ways))
+def _again(source: _Memory, decisions: Decisions, width: int, kind: Columns | None, **how: Any) -> Content:
+    """The content of a table of `width` columns, 0 if that is not known, after these decisions about them."""
+    if 0 < width < len(decisions.out) + 2:
+        text = "{path}a graph needs at least 2 columns, the variables, and {left} left; {said}"
+        left = "1 is" if width > len(decisions.out) else "none is"
+        path = f"{os.fspath(source.data)}: " if isinstance(source.data, (str, os.PathLike)) else ""
+        raise DataError(Message(text, path=path, left=left, said=decisions.said))
+    data, options = source.after(decisions)
+    try:
+        return content_of(data, kind, **how, **options).after(decisions)
+    except (TypeError, ValueError) as wrong:
+        raise DataError(Message("{wrong}; {said}", wrong=wrong.args[0], said=decisions.said)) from wrong
 
 
 def _no_values(content: Content, keep: Sequence[str]) -> dict[str, str]:
-    """Columns with a name that hold nothing, and the first one if it counts the rows; each with what it is."""
+    """Columns with a name that hold nothing, or numbers of the rows; each with what it is."""
     table, found = content.table, dict[str, str]()
     if table.labels is None:
         return {}
     if isinstance(table, Table | MixedTable) and len(content.gaps):
         empty = content.gaps[np.isnan(table.values[:, content.gaps]).all(axis=0)].tolist()
         found = {table.labels[j]: "has no values" for j in empty if table.labels[j] not in keep}
-    return found | ({} if table.labels[0] in keep else _first_counts(table))
+    for j, name in enumerate(table.labels):
+        if (j == 0 or is_identifier(name)) and name not in keep and (what := _of_rows(table, j)):
+            found[name] = what
+    return found
 
 
-def _first_counts(table: Table | RawTable | MixedTable) -> dict[str, str]:
-    """The first column, with what it is, if it counts the rows."""
+def _of_rows(table: Table | RawTable | MixedTable, j: int) -> str:
+    """What a column is in a clause if it holds numbers of the rows, else ""."""
     assert table.labels is not None
-    own = None if isinstance(table, RawTable) or table.categories is None else table.categories[0]
-    cells = table.values[:, 0].tolist()
+    own = None if isinstance(table, RawTable) or table.categories is None else table.categories[j]
+    cells = table.values[:, j].tolist()
     try:
-        what = counts_the_rows(table.labels[0], cells if own is None else [own[int(code)] for code in cells])
+        cells = cells if own is None else [own[int(code)] for code in cells]
+        return numbers_the_rows(table.labels[j], cells, first=j == 0)
     except (TypeError, ValueError):  # a text, or a gap
-        return {}
-    return {table.labels[0]: what} if what else {}
+        return ""
 
 
 def _texts(content: Content) -> dict[str, TextColumn]:
@@ -320,7 +320,7 @@ def _of_words(source: _Memory, *, together: bool) -> Content | None:
     if not words:
         return None
     if not source.typed:
-        doubtful = [mixed.names[j] for j, own in words.items() if _may_be_numbers(mixed.values[:, j], own)]
+        doubtful = [mixed.names[j] for j, own in words.items() if may_be_numbers(mixed.values[:, j], own)]
         if [name for name in doubtful if not are_kept(name)] or _name_rows(mixed.names[0], words.get(0), mixed.n):
             return None
     texts = (map(str, np.unique(column[~np.isnan(column)]).tolist()) for column in mixed.numbers().T)
@@ -328,23 +328,6 @@ def _of_words(source: _Memory, *, together: bool) -> Content | None:
         return _categories(source, "holds categories")
     names = listed([mixed.names[j] for j in words], most=3)
     return _both(mixed, f"{len(words)} of {mixed.p} columns hold words ({names})")
-
-
-def _may_be_numbers(codes: NDArray[np.float64], texts: Sequence[str]) -> bool:
-    """Whether a column of texts, and codes of them, may be one of numbers, some of which are damaged or missing.
-
-    Not so few whole numbers among ranges (0, 1-19, 20+), or among words in most rows, each in several.
-    """
-    numbers = [like_a_number(text) for text in texts]
-    if not any(numbers):
-        return False
-    measured = is_measured([text for text, number in zip(texts, numbers, strict=True) if number], few=True)
-    rows = np.bincount(codes[~np.isnan(codes)].astype(int), minlength=len(texts))
-    of_words = rows[~np.array(numbers)]
-    often = len(of_words) > 0 and int(of_words.sum()) >= 2 * len(of_words)
-    with_figures = all(any(map(str.isdigit, text)) for text, number in zip(texts, numbers, strict=True) if not number)
-    mostly_words = len(of_words) >= sum(numbers) and 2 * int(of_words.sum()) >= int(rows.sum())
-    return measured or not often or not (with_figures or mostly_words)
 
 
 def _name_rows(name: str, first: Sequence[str] | None, n: int) -> bool:

@@ -197,9 +197,8 @@ class Cells:
                     elif cell.strip().casefold() not in missing:
                         where = f"{place}, column {column + 1} ({self.layout.names[column]!r})"
                         text = f"{where}: {self._explained(cell, column, first=not table)}"
-                        raise NotNumbersError(
-                            text, {self.layout.names[k]: kind for k, kind in self.text_columns.items()}
-                        )
+                        of_text = {self.layout.names[k]: kind for k, kind in self.text_columns.items()}
+                        raise NotNumbersError(text, of_text, len(columns))
             table.append(values)
         return np.array(table).reshape(len(table), len(columns))
 

@@ -178,12 +178,12 @@ class Table:
 
     def remark_on_codes(self) -> Message:
         """The sentence about numbers that may be codes."""
-        text = "every column of {data} holds few whole numbers, and the Gaussian test runs; if they are codes of "
+        text = "every column of the data holds few whole numbers, and the Gaussian test runs; if they are codes of "
         text += "categories: {discrete}; if not: {gaussian}"
         in_python = "pc(DiscreteSuffStat.from_data(data), disCItest)"
         discrete = Words(in_python, 'indepTest = "disCItest"', "--test discrete")
         gaussian = Words("indepTest=gaussCItest", 'indepTest = "gaussCItest"', "--test gaussian")
-        return Message(text, data=Argument("data"), discrete=discrete, gaussian=gaussian)
+        return Message(text, discrete=discrete, gaussian=gaussian)
 
     def check_categories(self) -> None:
         """Check that a table of categories holds nothing else, as `check_texts`.

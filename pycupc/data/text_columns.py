@@ -107,11 +107,11 @@ class TextColumn:
 
 
 class NotNumbersError(DataError):
-    """A table of numbers has columns of text, `columns` by name."""
+    """A table of numbers, of `width` columns, has columns of text, `columns` by name."""
 
-    def __init__(self, text: str, columns: Mapping[str, TextColumn]) -> None:
+    def __init__(self, text: str, columns: Mapping[str, TextColumn], width: int) -> None:
         super().__init__(text)
-        self.columns = columns
+        self.columns, self.width = columns, width
 
 
 def no_variables(columns: Mapping[str, TextColumn], keep: Sequence[str]) -> dict[str, str]:

@@ -20,9 +20,9 @@ from pycupc.engines.elsewhere import WorkersOfEngine
 from pycupc.engines.protocol import (
     UNDIVIDED,
     Answers,
+    AnyEngine,
     CountHook,
     Counts,
-    Engine,
     Finished,
     Floats,
     How,
@@ -47,13 +47,13 @@ if TYPE_CHECKING:
 PART_SECONDS, MOST_PARTS = 0.1, 64
 
 
-class DividedEngine(Engine):
+class DividedEngine(AnyEngine):
     """An engine with workers.
 
     `engine`: makes small work at home. `again`: makes another one of its kind, at a worker, so it must be picklable.
     """
 
-    def __init__(self, engine: Engine, again: Callable[[], Engine], executor: Executor) -> None:
+    def __init__(self, engine: AnyEngine, again: Callable[[], AnyEngine], executor: Executor) -> None:
         self.name, self._engine, self._again, self._executor = engine.name, engine, again, executor
         self.side_by_side, self.correlates_on_device = engine.side_by_side, engine.correlates_on_device
         self.compiles_beside, self.divides = engine.compiles_beside, engine.divides
@@ -73,7 +73,7 @@ class DividedEngine(Engine):
         how["division"] = (how.get("division") or UNDIVIDED)._replace(elsewhere=self._workers)
         self._engine.take(test, names, **how)
 
-    def _make_there(self) -> Callable[[], Engine]:
+    def _make_there(self) -> Callable[[], AnyEngine]:
         return partial(_taken, self._again, _without_callbacks(self._test), list(self._names))
 
     def run_level(self, level: int) -> LevelResult:
@@ -152,14 +152,14 @@ class DividedEngine(Engine):
             yield parts[k], result
 
 
-def _taken(make: Callable[[], Engine], test: IndependenceTest, names: Sequence[str]) -> Engine:
+def _taken(make: Callable[[], AnyEngine], test: IndependenceTest, names: Sequence[str]) -> AnyEngine:
     """An engine that has taken the test, at a worker."""
     engine = make()
     engine.take(test, names)
     return engine
 
 
-def _first_separating(engine: Engine, questions: Questions, finish: bool) -> tuple[Answers, Mask | bool]:
+def _first_separating(engine: AnyEngine, questions: Questions, finish: bool) -> tuple[Answers, Mask | bool]:
     """The answers; and of which pairs a larger p-value may be found, unless they are to `finish`."""
     answers = engine.first_separating(questions)
     if finish or answers.unfinished is None:
@@ -167,7 +167,7 @@ def _first_separating(engine: Engine, questions: Questions, finish: bool) -> tup
     return answers._replace(unfinished=None), ~answers.found
 
 
-def _count_separating(engine: Engine, questions: Questions) -> Counts:
+def _count_separating(engine: AnyEngine, questions: Questions) -> Counts:
     return engine.count_separating(questions)
 
 

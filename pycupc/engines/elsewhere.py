@@ -9,7 +9,7 @@ from concurrent.futures import Executor
 from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeVar
 
-from pycupc.engines.protocol import Engine, EngineError
+from pycupc.engines.protocol import AnyEngine, EngineError
 from pycupc.system.executors import ItemFailed, Shared, Workers
 
 Result = TypeVar("Result")
@@ -21,15 +21,15 @@ class ProblemThere:
     `make`: makes an engine that has taken the test.
     """
 
-    def __init__(self, make: Callable[[], Engine]) -> None:
+    def __init__(self, make: Callable[[], AnyEngine]) -> None:
         self._make, self._lock = make, threading.Lock()
-        self._engine: Engine | None = None
+        self._engine: AnyEngine | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return ProblemThere, (self._make,)
 
     @contextmanager
-    def engine(self) -> Iterator[Engine]:
+    def engine(self) -> Iterator[AnyEngine]:
         """The engine, for one thread at a time: a piece of work uses all threads that the engine has."""
         with self._lock:
             if self._engine is None:
@@ -49,7 +49,7 @@ class WorkersOfEngine:
     `make`: called when the first engine is needed; returns the function that makes an engine at a worker.
     """
 
-    def __init__(self, executor: Executor, make: Callable[[], Callable[[], Engine]]) -> None:
+    def __init__(self, executor: Executor, make: Callable[[], Callable[[], AnyEngine]]) -> None:
         self._workers, self._make = Workers(executor), make
         self._name = uuid.uuid4().hex  # of the problem: no worker has another one of this name
         self._problem: Shared | None = None

@@ -150,7 +150,7 @@ class Sampled(NamedTuple):
     memory: int
 
 
-class Engine(ABC):
+class AnyEngine(ABC):
     """One way of running tests.
 
     Use: `take`, then `run_level` for 0, 1, 2, ..., `state`, `close`. `first_separating` and `count_separating` answer
@@ -174,7 +174,7 @@ class Engine(ABC):
         """Whether the engine runs such tests."""
         return self.name in test.engines
 
-    def for_test(self, test: IndependenceTest) -> Engine:
+    def for_test(self, test: IndependenceTest) -> AnyEngine:
         """The engine that runs this test in the place of this one, if there is another."""
         return self
 
@@ -246,7 +246,7 @@ class Engine(ABC):
         """Release the memory that the engine holds."""
 
 
-class LocalEngine(Engine):
+class Engine(AnyEngine):
     """An engine of this process: `take` checks the problem, `run_level` compiles what it needs and takes the time."""
 
     def take(self, test: IndependenceTest, names: Sequence[str], **how: Unpack[How]) -> None:

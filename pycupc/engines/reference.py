@@ -20,11 +20,11 @@ from pycupc.engines.protocol import (
     Answers,
     CountHook,
     Counts,
+    Engine,
     Finished,
     Floats,
     LevelResult,
     Lists,
-    LocalEngine,
     Mask,
     Questions,
     State,
@@ -64,7 +64,7 @@ class Searched(NamedTuple):
     open: bool = False
 
 
-class ReferenceEngine(LocalEngine):
+class ReferenceEngine(Engine):
     """The literal algorithm, one pair after the other."""
 
     name = "reference"

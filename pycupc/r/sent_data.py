@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data.categories import are_numbers, check_texts, doubtful
-from pycupc.data.clean_columns import Decisions, counts_the_rows
+from pycupc.data.clean_columns import Decisions, numbers_the_rows
 from pycupc.data.text_columns import TextColumn
 from pycupc.data.text_layout import MISSING
 from pycupc.data.units import numbers_in
@@ -61,8 +61,9 @@ def chosen(sent: Sent, options: Mapping[str, Any]) -> tuple[dict[str, Any], dict
 def columns_read(sent: Sent, options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """What the columns of texts of a data frame are: those to leave `out`, those of `numbers`, and the `reason`.
 
-    `sent`: `codes`, float64, of the texts column by column, from 1, NaN where one is missing, and `first`, the first
-    column if it is one of numbers. Options: `labels` of all columns, the `names` of those of texts, and their `texts`.
+    `sent`: `codes`, float64, of the texts column by column, from 1, NaN where one is missing, and `rows`, columns that
+    may number the rows. Options: `labels` of all columns, the `names` of those of texts, their `texts`, and `of_rows`,
+    the names of these columns.
     The reply has the `values` of the columns of numbers, one after the other.
     """
     labels, names = ([str(name) for name in options[which]] for which in ("labels", "names"))
@@ -71,8 +72,12 @@ def columns_read(sent: Sent, options: Mapping[str, Any]) -> tuple[dict[str, Any]
         for name, own, codes in zip(names, texts, sent["codes"].reshape(len(names), -1), strict=True):
             cells[name] = [None if code != code else own[int(code) - 1] for code in codes.tolist()]
     decisions = Decisions.of({name: TextColumn.of(column) for name, column in cells.items()}, ())
-    what = counts_the_rows(labels[0], sent["first"]) if "first" in sent else ""
-    decisions = replace(decisions, out={**({labels[0]: what} if what else {}), **decisions.out})
+    of_rows = [str(name) for name in options["of_rows"]]
+    columns = sent["rows"].reshape(len(of_rows), -1) if of_rows else ()
+    found = {
+        name: numbers_the_rows(name, own, first=name == labels[0]) for name, own in zip(of_rows, columns, strict=True)
+    }
+    decisions = replace(decisions, out={**{name: what for name, what in found.items() if what}, **decisions.out})
     numbers = list({**decisions.units, **decisions.marks})
     values = [numbers_in(cells[name], MISSING | {decisions.marks.get(name, "").casefold()}) for name in numbers]
     reason = in_r(decisions.said, labels) if decisions else ""

@@ -207,7 +207,7 @@ class ExplorableGraph(TestedGraph):
         stability: ArrayLike | None = None,
         effects: Any = None,
         groups: Any = None,
-        name: str = "",
+        name: str | None = None,
         units: Mapping[str, str] | None = None,
     ) -> Path | InlinePage:
         """Write the explorer of the graph and its evidence, one HTML file.
@@ -230,7 +230,7 @@ class ExplorableGraph(TestedGraph):
         groups : mapping of str to variables, or sequence of p str or None, optional
             Groups of variables, as of `plot`: drawn in a colour and a form of their own, and listed in the filters.
         name : str, optional
-            Name of the data, the headline of the page.
+            Name of the data, the headline of the page; by default the name of the file that the data were read from.
         units : mapping of str to str, optional
             Units of variables by label: effects in different units have axes of their own.
 
@@ -250,5 +250,7 @@ class ExplorableGraph(TestedGraph):
         if unknown := [label for label in units if label not in self.labels]:
             raise ValueError(f"units must be of variables of the graph, got {unknown[0]!r}")
         shown = found.labels[: found.graph.p]
+        if name is None:
+            name = getattr(self.tests_of_levels(), "notes", {}).get("file", "").split(".")[0]
         found = replace(found, name=str(name), units=[units.get(label, "") for label in shown] if units else ())
         return show_page(found, path, show=show)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from os import PathLike
 from pathlib import Path
@@ -187,7 +187,9 @@ class StableGraph(NamedGraph):
         options = {"strength": self.frequencies["adjacent"], "title": title, **look}
         plotting.save(self.sparse_graph, self.labels, *paths, radius=radius, around=around, **options)
 
-    def explore(self, path: str | PathLike[str] | None = None, *, show: bool = True, **part: Any) -> Path | InlinePage:
+    def explore(
+        self, path: str | PathLike[str] | None = None, *, show: bool = True, name: str = "", **part: Any
+    ) -> Path | InlinePage:
         """Write the explorer of the graph, one HTML file; value and arguments, also `around`, as of `PcAlgo.explore`.
 
         In place of tests it shows the shares of the resamples that have each edge and each mark.
@@ -195,7 +197,7 @@ class StableGraph(NamedGraph):
         facts = f"{plotting.describe(self.sparse_graph)}; {self._facts}"
         about = ("Consensus of PC-stable graphs" if isinstance(self, Consensus) else "Consensus of PAGs", facts)
         content = explorer_content.consensus_content(self.sparse_graph, self.labels, self.frequencies, about, **part)
-        return show_page(content, path, show=show)
+        return show_page(replace(content, name=str(name)), path, show=show)
 
     def __repr__(self) -> str:
         return f"{super().__repr__()[:-1]}, {self._facts}>"

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import gc
 import hashlib
 import logging
 import sys
@@ -39,6 +38,7 @@ from pycupc.system.numba_names import (
     intrinsic,
     ir,
     njit,
+    no_collection,
     register_jitable,
     sigutils,
     types,
@@ -170,8 +170,7 @@ def _in_a_thread(work: Callable[[], Any]) -> Any:
 
     The calling thread waits, so that an interrupt ends the wait and not the work: LLVM cannot be interrupted for
     seconds, and Numba, interrupted, might leave its lock acquired. Left alone, the work ends in the background and is
-    stored. Cyclic garbage is not collected meanwhile: Numba makes millions of long-lived objects, and traversing them
-    repeatedly would take a twentieth of the time.
+    stored.
     """
     if threading.current_thread().name == _COMPILER:  # a function that the one being compiled calls
         return work()
@@ -180,14 +179,9 @@ def _in_a_thread(work: Callable[[], Any]) -> Any:
         raise MemoryError(f"{left / 1e6:.0f} MB are left of the limit on memory (ulimit -v), too little to load code")
 
     def run() -> Any:
-        with global_compiler_lock:  # Numba waits for it anyway; so no other thread has switched the collector
-            collecting = gc.isenabled()
-            gc.disable()
-            try:
-                return work()
-            finally:
-                if collecting:
-                    gc.enable()
+        # Numba waits for the lock anyway; so no other thread has switched the collector.
+        with global_compiler_lock, no_collection():
+            return work()
 
     return in_a_thread(run, _COMPILER, _tell_of)
 

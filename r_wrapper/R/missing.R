@@ -174,14 +174,16 @@ with_variables <- function(suffStat, indepTest, labels, p) {
 variables_of <- function(x, name, say = TRUE) {
   texts <- vapply(x, is.character, NA)
   start <- if (nrow(x) > 1L && is.numeric(x[[1]]) && is.null(dim(x[[1]]))) x[[1]][[1]]
-  named <- grepl("^(row[._ ]?names?|unnamed: 0)$", names(x)[[1]], ignore.case = TRUE)
-  counts <- isTRUE(start %in% 0:1) && identical(as.double(x[[1]]), start + seq_len(nrow(x)) - 1) || named
-  if (!any(texts) && !counts || nrow(x) < 2L) return(x)
+  counts <- isTRUE(start %in% 0:1) && identical(as.double(x[[1]]), start + seq_len(nrow(x)) - 1)
+  named <- grepl("(^|[^[:alpha:]])id$|identifier|date|^row[._ ]?names?$", names(x), ignore.case = TRUE) |
+    grepl("[a-z]I[Dd]$", names(x))
+  rows <- vapply(x, function(v) is.numeric(v) && is.null(dim(v)), NA) & (named | counts & seq_along(x) == 1L)
+  if (!any(texts) && !any(rows) || nrow(x) < 2L) return(x)
   x <- check_columns(x, name)
   coded <- lapply(x[texts], function(v) factor(v, unique(v[!is.na(v)])))
-  arrays <- list(codes = as.double(unlist(lapply(coded, as.integer))), first = if (counts) as.double(x[[1]]))
+  arrays <- list(codes = as.double(unlist(lapply(coded, as.integer))), rows = as.double(unlist(x[rows])))
   options <- list(labels = as.list(names(x)), names = as.list(names(x)[texts]),
-    texts = unname(lapply(coded, function(v) as.list(levels(v)))))
+    texts = unname(lapply(coded, function(v) as.list(levels(v)))), of_rows = as.list(names(x)[rows]))
   reply <- compute("columns", options, Filter(length, arrays))
   numbers <- as.character(unlist(reply$numbers))
   values <- matrix(as.double(reply$arrays$values), nrow(x))

@@ -293,7 +293,10 @@ def codes(n=200):
     return pd.DataFrame({"a": a, "b": b, "c": rng.choice([10, 20, 40], n)})
 
 
-SAID = r"every column of data holds few whole numbers, and the Gaussian test runs; if they are codes of categories: "
+SAID = (
+    r"every column of the data holds few whole numbers, and the Gaussian test runs; if they are codes of "
+    "categories: "
+)
 SAID += r"pc\(DiscreteSuffStat.from_data\(data\), disCItest\); if not: indepTest=gaussCItest"
 
 
@@ -347,7 +350,10 @@ def test_the_command_line_names_the_test_for_codes(here, capsys, gap):
     frame = codes().astype(object)
     frame.loc[5, "a"] = None if gap else frame["a"][5]
     frame.to_csv("d.csv", index=False)
-    said = "every column of data holds few whole numbers, and the Gaussian test runs; if they are codes of categories: "
+    said = (
+        "every column of the data holds few whole numbers, and the Gaussian test runs; if they are codes of "
+        "categories: "
+    )
     said += "--test discrete; if not: --test gaussian"
     how = ["--plot", "none", "--force", "--quiet"]
     for options in ([], ["--missing", "drop-rows"], ["--missing", "testwise"], ["--missing", "pairwise"]):

@@ -68,7 +68,10 @@ def test_numbers_with_one_unit_are_numbers_in_every_entrance(tmp_path, form, cap
 def test_codes_are_told_in_every_entrance(tmp_path, capsys):
     frame = pd.DataFrame(np.random.default_rng(1).integers(1, 4, (N, 3)), columns=[*"abc"])
     frame.to_csv(tmp_path / "d.csv", index=False)
-    said = "every column of data holds few whole numbers, and the Gaussian test runs; if they are codes of categories: "
+    said = (
+        "every column of the data holds few whole numbers, and the Gaussian test runs; if they are codes of "
+        "categories: "
+    )
     assert said in choose(frame).reason
     assert said in choose(tmp_path / "d.csv").reason
     for data in (frame, tmp_path / "d.csv"):
@@ -212,18 +215,32 @@ def test_a_first_column_that_counts_the_rows_is_left_out(tmp_path, name):
             assert f"{name or 'Unnamed: 0'} counts the rows (1, 2, 3, ...)" in choice.reason
     first = frame.columns[0]
     few = frame[[first, "y"]]
-    with pytest.raises(
-        ValueError, match=r"at least 2 columns .*counts the rows \(1, 2, 3, \.\.\.\) \(to keep: keep=\['"
-    ):
+    with pytest.raises(ValueError, match=r"at least 2 columns, the variables, and 1 is left; left out, .* counts the"):
         choose(few)
     sparse = frame.assign(**{first: RNG.permutation(N) + 40})
-    assert (len(choose(sparse).labels) == 3) == (name != "id")
+    assert choose(sparse).labels == ("y", "z", "dose")
+    assert f"{first} numbers the rows" in choose(sparse).reason
     with warnings.catch_warnings():  # which say that a column counts the rows
         warnings.simplefilter("ignore")
         assert choose(frame, keep=[first]).content.table.values.shape[1] == 4
         assert choose(frame.rename(columns={first: "week"})).content.table.values.shape[1] == 4
-        assert choose(frame[["y", first, "z"]]).content.table.values.shape[1] == 3  # not the first column
+        later = choose(frame[["y", first, "z"]]).content.table  # not the first column
+        assert later.values.shape[1] == 3 - (name == "id")
         assert choose(frame.to_numpy()).content.table.values.shape[1] == 4
+
+
+def test_identifiers_are_left_out(tmp_path):
+    numbers = RNG.permutation(N) + 1000
+    for name, out in (("patient_id", True), ("LocationID", True), ("ID", True), ("paid", False), ("grid", False)):
+        frame = table(Z[:, 0]).astype(float).assign(**{name: numbers})
+        frame.to_csv(tmp_path / "d.csv", index=False)
+        for data in (frame, tmp_path / "d.csv"):
+            assert (f"{name} numbers the rows" in choose(data).reason) == out
+    for months, out in ((12, True), (13, False)):
+        days = [19_900_000 + 100 * (1 + k % months) + 1 + k % 28 + 10_000 * (k // 28) for k in range(N)]
+        assert ("sold_date holds dates" in choose(frame.assign(sold_date=days)).reason) == out
+    for other in (numbers // 2, Z[:, 1] * np.arange(N)):
+        assert "numbers the rows" not in choose(frame.assign(id=other)).reason
 
 
 @pytest.mark.parametrize(

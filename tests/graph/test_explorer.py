@@ -298,6 +298,7 @@ def test_the_command_line_gives_the_page_a_name_effects_and_units(here, capsys):
     values = unpacked(shown["effects"]["value"]).reshape(6, 6)
     assert np.allclose(values, pycupc.effects(fit, data).on_page(np.arange(6))["value"], equal_nan=True)
     wrong = {"--effects goes with --data FILE": [*plot, "--effects"]}
+    wrong["--units goes with --effects"] = [*plot, "--units", "units.csv"]
     wrong["--name is of the explorer (.html), not of pictures"] = [
         "plot",
         "results",
@@ -311,3 +312,21 @@ def test_the_command_line_gives_the_page_a_name_effects_and_units(here, capsys):
         capsys.readouterr()
         assert cli.main(line) == cli.USAGE
         assert text in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("method", ["pc", "skeleton", "fci"])
+def test_the_headline_is_the_name_of_the_file_that_was_read(here, method):
+    explored_graphs.table(6).to_csv(here / "my study.csv", index=False)
+    fit = getattr(pycupc, method)("my study.csv", alpha=0.01)
+    again = type(fit).load(fit.save("fit.npz") or "fit.npz")
+    for one, options, name in ((fit, {}, "my study"), (again, {}, "my study"), (fit, {"name": ""}, "")):
+        one.explore("graph.html", show=False, **options)
+        assert data_of((here / "graph.html").read_text("utf-8"))["name"] == name
+    getattr(pycupc, method)(explored_graphs.table(6), alpha=0.01).explore("graph.html", show=False)
+    assert data_of((here / "graph.html").read_text("utf-8"))["name"] == ""
+
+
+def test_a_consensus_has_a_name_too(here):
+    result = pycupc.stability(explored_graphs.table(6), n_resamples=4, alpha=0.01, random_state=1)
+    result.consensus().explore("graph.html", show=False, name="A study")
+    assert data_of((here / "graph.html").read_text("utf-8"))["name"] == "A study"

@@ -316,8 +316,8 @@ CROSSED = """
     for (const v of boxed.nodes) {
       if (touches(k, v)) continue;
       const [x, y, w, h] = boxOf(v);
-      const box = [x + w / 2, y + h / 2, w, h];
-      if (points.some((p, i) => i && meetsAny(points[i - 1], p, [box[0], box[1], box[2] / 2, box[3] / 2]))) through.push([name(v), k]);
+      const box = [x + w / 2, y + h / 2, w / 2, h / 2];
+      if (points.some((p, i) => i && meetsAny(points[i - 1], p, box))) through.push([name(v), k]);
     }
   }
   return [view.labelled.length, boxed.nodes.length, through];
@@ -356,6 +356,21 @@ def test_the_dots_of_a_larger_graph_are_named_where_no_line_is(chromium, tmp_pat
     )
     assert free > 0.5 * chromium.script("return view.labelled.length")
     assert chromium.complaints() == []
+
+
+@pytest.mark.parametrize("p", [100, 300])
+def test_the_hubs_of_a_larger_graph_are_named(chromium, tmp_path, p):
+    fit = explored_graphs.result(p, n=600)
+    show_page(explorer_content.content(fit), tmp_path / "g.html", show=False)
+    chromium.open(tmp_path / "g.html")
+    degree = fit.sparse_graph.degrees()
+    hubs = np.argsort(-degree, kind="stable")[:12]
+    assert degree[hubs[0]] > 5
+    named = chromium.script("return view.labelled.map(l => l.text)")
+    assert {fit.labels[v] for v in hubs if degree[v] >= 5} <= {*named}
+    boxes = "const b = view.labelled.map(l => [l.x, l.y - 7, l.x + l.width, l.y + 7]);"
+    meet = "b.some((q, j) => j < i && p[0] < q[2] && q[0] < p[2] && p[1] < q[3] && q[1] < p[3])"
+    assert chromium.script(f"{boxes} return b.filter((p, i) => {meet}).length") == 0
 
 
 GROUPS = {"first": LABELS[:20], "second": LABELS[20:40]}

@@ -528,7 +528,7 @@ def test_columns_that_are_no_variables_are_left_out(here, capsys, kind, place):
 @pytest.mark.parametrize(
     "texts",
     [
-        [f"{k / 7:.2f} mg" for k in range(300)],  # numbers with a unit
+        [f"{k / 7:.2f} {'mg' if k else 'g'}" for k in range(300)],  # numbers with different units
         [f"1 {k:03}" for k in range(300)],  # numbers in another form
         [f"{k}" for k in range(299)] + ["many"],  # numbers, and a word
     ],

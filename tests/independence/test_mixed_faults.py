@@ -6,12 +6,10 @@ The p-values are of micd 1.1.1; docs/contracts/missing.md, section 5, describes 
 import numpy as np
 import pytest
 from micd import Problem
-from mixed_problems import data_of
+from mixed_problems import compiled_p, data_of, made
 from scipy.special import chdtrc, chdtri
 
 import pycupc
-from pycupc.independence.families import family_of
-from pycupc.independence.registry import Request
 
 K = np.arange(60)
 #: The example of the contract: two categories, a number, two categories.
@@ -76,10 +74,9 @@ CASES = {
 
 def p_values(test, tables, levels, V, *, quirks):
     """The p-value of a single test, and of the compiled one."""
-    data, function = data_of(test, Problem([table.astype(float) for table in tables], levels)), getattr(pycupc, test)
-    made = family_of(function, data)[0].make(Request(data, function, 0.05, quirks=quirks))
-    at = np.array([V], dtype=np.int64)
-    return function(V[0], V[1], V[2:], data, quirks=quirks), made.single_tests(at[:, 0], at[:, 1], at[:, 2:])[1][0]
+    data = data_of(test, Problem([table.astype(float) for table in tables], levels))
+    of_one = getattr(pycupc, test)(V[0], V[1], V[2:], data, quirks=quirks)
+    return of_one, compiled_p(made(test, data, quirks=quirks), V)
 
 
 @pytest.mark.parametrize("case", CASES)

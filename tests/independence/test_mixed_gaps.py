@@ -9,14 +9,26 @@ import pandas as pd
 import pytest
 from common import GOLDEN_FOLDER, refused
 from micd import Problem, answers_of_micd
-from mixed_problems import GAPPED, GRAPHS, IMPUTED, OF_ONE, P_VALUES, TESTS, data_of, problem, recorded
+from mixed_problems import (
+    GAPPED,
+    GRAPHS,
+    IMPUTED,
+    OF_ONE,
+    P_VALUES,
+    TESTS,
+    compiled_p,
+    data_of,
+    made,
+    mixed_frame,
+    problem,
+    recorded,
+)
 
 import pycupc
 from pycupc import MixedImputation, MixedTable, cli, gaussMItest, mixCItest, mixCItwd, mixMItest, pc
-from pycupc.independence.families import family_of
 from pycupc.independence.mixed.impute import imputed_mixed
 from pycupc.independence.mixed.mix_ci_test import levels_of
-from pycupc.independence.registry import FromR, Request, mixed_from_r
+from pycupc.independence.registry import FromR, mixed_from_r
 
 RECORDED = recorded(GOLDEN_FOLDER / "mixed" / "micd.npz")
 
@@ -24,19 +36,6 @@ RECORDED = recorded(GOLDEN_FOLDER / "mixed" / "micd.npz")
 def as_given(test, case):
     """The data of a recorded case, as the test takes them."""
     return data_of(test, Problem(list(case["tables"]), case["levels"].tolist()))
-
-
-def made(test, data, **how):
-    """A test with its data."""
-    function = getattr(pycupc, test)
-    family, _ = family_of(function, data)
-    return family.make(Request(data, function, 0.05, **how))
-
-
-def compiled_p(test, V):
-    """The p-value of the compiled test of x, y and S in a row."""
-    V = np.array([V], dtype=np.int64)
-    return float(test.single_tests(V[:, 0], V[:, 1], V[:, 2:])[1][0])
 
 
 def sets_of(fit):
@@ -113,17 +112,6 @@ def test_live_micd_gives_the_same_graphs(test, seeds, rscript, has_micd):
 
 
 # ---------------------------------------------------------------- cases that are known by other means
-
-
-def mixed_frame(n=200, share=0.1, seed=0):
-    """A chain of numbers and categories, with missing values."""
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, 5))
-    for j in range(1, 5):
-        X[:, j] += 0.8 * X[:, j - 1]
-    D = pd.DataFrame(X.round(6), columns=list("vwxyz"))
-    D["v"], D["x"] = np.where(X[:, 0] > 0, "yes", "no"), np.array(["low", "mid", "high"])[np.digitize(X[:, 2], [-1, 1])]
-    return D.mask(rng.random(D.shape) < share)
 
 
 def test_a_complete_table_has_the_p_values_of_the_complete_test():
@@ -216,18 +204,6 @@ def test_engines_agree_with_hidden_variables(algorithm):
         assert a.n_edgetests == b.n_edgetests
 
 
-def test_threads_and_few_or_many_tests_at_a_time_have_the_same_answer():
-    rng = np.random.default_rng(4)
-    table = MixedTable.of(pd.DataFrame(rng.normal(size=(300, 12)) @ rng.normal(size=(12, 12))).assign(
-        **{name: rng.choice(["a", "b", "c"], 300) for name in "uv"}
-    ).rename(columns=str))  # fmt: skip
-    fits = [pc(table, mixCItest, alpha=0.1, m_max=3, numCores=cores) for cores in (1, 2)]
-    assert pycupc.compare(*fits).equal
-    test, V = made("mixCItest", table), np.array([rng.permutation(14)[:5] for _ in range(400)])
-    together = test.single_tests(V[:, 0], V[:, 1], V[:, 2:])[1]
-    np.testing.assert_allclose(together, [compiled_p(test, v) for v in V.tolist()], rtol=1e-12)
-
-
 @pytest.mark.parametrize("test", TESTS)
 def test_results_are_pickled_without_the_sums(test):
     table = MixedTable.of(mixed_frame(share=0.1 if test in GAPPED else 0.0))
@@ -237,27 +213,6 @@ def test_results_are_pickled_without_the_sums(test):
     again = pickle.loads(stored)
     assert pycupc.compare(fit, again).equal
     assert len(stored) < 3 * data.values.nbytes + 20_000
-
-
-def test_models_are_kept_within_bounds_and_found_again(monkeypatch):
-    """With little room the log-likelihoods are forgotten all the time, and the answer is the same."""
-    from pycupc.independence.mixed import models
-
-    D = mixed_frame(share=0.0)
-    table = MixedTable.of(D.assign(**{f"{name}2": D[name] for name in "wy"}, k=D["w"] + np.arange(200) % 7))
-    before = pc(table, mixCItest, alpha=0.2)
-    monkeypatch.setattr(models, "KEPT_MODELS", 0)
-    monkeypatch.setattr(models, "FIRST_SLOTS", 2)
-    assert pycupc.compare(before, pc(table, mixCItest, alpha=0.2)).equal
-
-
-def test_more_categories_than_bits():
-    rng = np.random.default_rng(0)
-    codes = np.concatenate([rng.integers(0, 2, (80, 70)).astype(float), rng.normal(size=(80, 2))], axis=1)
-    table = MixedTable(codes, (("a", "b"),) * 70 + (None,) * 2, (False,) * 72, checked=True)
-    test = made("mixCItest", table)
-    for V in ([70, 71, 3, 69], [0, 71, 65], [70, 3]):
-        assert compiled_p(test, V) == pytest.approx(mixCItest(V[0], V[1], V[2:], table), rel=1e-9)
 
 
 def test_stability_draws_the_same_rows_of_all_imputations():

@@ -4,6 +4,7 @@ import html
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -14,6 +15,9 @@ import pytest
 from common import ROOT
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+
+from pycupc.cli import build_parser
+from pycupc.cli.output import with_each_format
 
 DOCS = ROOT / "docs"
 #: Pages whose code is run here; project/test_readme.py runs the others, and compares their output.
@@ -254,6 +258,40 @@ def test_the_code_of_a_page_runs(path, here):
     names: dict = {}
     for code in re.findall(r"^```python\n(.*?)^```", path.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE):
         exec(compile(code, path.name, "exec"), names)
+
+
+COMMANDS = [
+    (str(path.relative_to(ROOT)), line)
+    for path in sorted((ROOT / "README.md", *DOCS.glob("*.md"), *DOCS.glob("[ch]*/*.md"), *DOCS.glob("notebooks/*.md")))
+    for block in re.findall(r"^```(?:sh|bash)\n(.*?)^```", path.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
+    for line in block.splitlines()
+    if line.startswith("pycupc ")
+]
+
+
+def test_every_command_of_the_pages_is_one_of_the_command_line():
+    """Their options exist and go together, as far as the words alone tell; project/test_readme.py runs some of them."""
+    assert len(COMMANDS) > 15
+    wrong = []
+    for page, line in COMMANDS:
+        words = with_each_format(shlex.split(line, comments=True)[1:])
+        try:
+            build_parser(words[0]).parse_args(words)
+        except SystemExit:
+            wrong.append((page, line))
+    assert wrong == []
+
+
+def test_nothing_on_the_pages_is_loaded_from_elsewhere(site):
+    """By the text of all pages, where `test_the_pages_ask_for_nothing_from_elsewhere` opens a few."""
+    loads = r"<(?:script|img|iframe|source|video|object|embed)\b[^>]*\b(?:src|data)=\"https?://|<link\b[^>]*href=\"https?://"
+    found = [page for page in site.rglob("*.html") if re.search(loads, page.read_text(encoding="utf-8"))]
+    styles = [
+        style
+        for style in site.rglob("*.css")
+        if re.search(r"(@import|url\()[\"' ]*https?://", style.read_text("utf-8"))
+    ]
+    assert found + styles == []
 
 
 def test_the_article_for_r_has_the_code_of_the_vignette():

@@ -5,7 +5,7 @@ import tracemalloc
 import numpy as np
 
 import pycupc
-from pycupc.engines.protocol import LevelResult, LocalEngine, State
+from pycupc.engines.protocol import Engine, LevelResult, State
 from pycupc.independence.gaussian.correlation import Correlations
 
 P, EDGES, REMOVED = 20_000, 60_000, 200_000
@@ -18,7 +18,7 @@ def sorted_pairs(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarr
     return tuple(v.astype(np.int32) for v in np.divmod(keys, P))
 
 
-class Recorded(LocalEngine):
+class Recorded(Engine):
     """An engine that has done its work already: level 0 and level 1."""
 
     name = "recorded"

@@ -5,14 +5,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from micd import Problem, answers_of_micd
 
+import pycupc
 from pycupc.data.mixed import MixedTable
+from pycupc.independence.families import family_of
 from pycupc.independence.mixed.data import MixedImputation
+from pycupc.independence.registry import Request
 
 OF_ONE = ("mixCItest", "flexCItest")
 GAPPED = ("mixCItwd", "flexCItwd")
@@ -73,6 +78,30 @@ def problem(test: str, seed: int, n_tests: int = 0) -> Problem:
         asked.append((test, tuple(rng.permutation(p)[: int(rng.integers(2, p + 1))].tolist())))
     alpha = float(rng.choice([0.01, 0.05, 0.2]))
     return Problem(made, levels, alpha, asked, {} if n_tests else {test: bool(rng.integers(2))})
+
+
+def made(test: str, data: Any, **how: Any) -> Any:
+    """A test with its data."""
+    function = getattr(pycupc, test)
+    family, _ = family_of(function, data)
+    return family.make(Request(data, function, 0.05, **how))
+
+
+def compiled_p(test: Any, V: Sequence[int]) -> float:
+    """The p-value of the compiled test of x, y and S in a row."""
+    at = np.array([V], dtype=np.int64)
+    return float(test.single_tests(at[:, 0], at[:, 1], at[:, 2:])[1][0])
+
+
+def mixed_frame(n: int = 200, share: float = 0.1, seed: int = 0) -> pd.DataFrame:
+    """A chain of numbers and categories, with missing values."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 5))
+    for j in range(1, 5):
+        X[:, j] += 0.8 * X[:, j - 1]
+    D = pd.DataFrame(X.round(6), columns=list("vwxyz"))
+    D["v"], D["x"] = np.where(X[:, 0] > 0, "yes", "no"), np.array(["low", "mid", "high"])[np.digitize(X[:, 2], [-1, 1])]
+    return D.mask(rng.random(D.shape) < share)
 
 
 #: Of each test, seeds of recorded graphs, and of recorded p-values; levels do not occur where they are 3 of 4.

@@ -30,10 +30,10 @@ from pycupc.engines.protocol import (
     CountHook,
     Counts,
     Elsewhere,
+    Engine,
     EngineError,
     Finished,
     LevelResult,
-    LocalEngine,
     Questions,
     Sampled,
     State,
@@ -55,7 +55,7 @@ ReadingOption = Literal["dense", "rows"]
 LEVELS_COMPILED = 2
 
 
-class CpuEngine(LocalEngine):
+class CpuEngine(Engine):
     """Gaussian tests, by Schur complements, and tests that are made set by set, on the CPU.
 
     Parameters

@@ -22,7 +22,6 @@ from pycupc.engines.protocol import (
     Floats,
     How,
     LevelResult,
-    LocalEngine,
     Questions,
     State,
 )
@@ -31,7 +30,7 @@ from pycupc.independence.base import IndependenceTest
 _T = TypeVar("_T")
 
 
-class DevicesEngine(LocalEngine):
+class DevicesEngine(Engine):
     """Levels on several CUDA devices, a thread for each; the answer is the same as on one device.
 
     Each device holds the graph and the correlations. Level 0 without a matrix of all correlations is shared by squares

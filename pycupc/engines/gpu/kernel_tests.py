@@ -37,6 +37,7 @@ class KernelRounds(CpuEngine):
     def __init__(self, device: Device) -> None:
         super().__init__()
         self._device = device
+        self._made: DeviceKernelTest | None = None
 
     def memory(self, test: IndependenceTest) -> tuple[int, int]:
         """Bytes that a run needs at its start on the device, and bytes free there."""
@@ -52,12 +53,12 @@ class KernelRounds(CpuEngine):
         )
 
     def close(self) -> None:
-        if isinstance(test := getattr(self, "_test", None), DeviceKernelTest):
-            test.release()
+        if self._made is not None:
+            self._made.release()
 
     def _begin(self, names: Sequence[str]) -> None:
         self._exact = cast("KernelTest", self._test)
-        self._test = DeviceKernelTest(self._exact, self._device)
+        self._test = self._made = DeviceKernelTest(self._exact, self._device)
         super()._begin(names)
 
     def first_separating(self, questions: Questions, progress: CountHook | None = None) -> Answers:

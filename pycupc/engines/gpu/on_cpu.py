@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.device_answers import search_on_device
-from pycupc.engines.protocol import Answers, CountHook, Counts, Engine, LocalEngine, Questions
+from pycupc.engines.protocol import Answers, CountHook, Counts, Engine, Questions
 from pycupc.system.logging import logger
 from pycupc.system.machine import available_cores
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pycupc.independence.gaussian.test import GaussianTest
 
 
-class AnsweringOnCpu(LocalEngine):
+class AnsweringOnCpu(Engine):
     """An engine whose questions the CPU answers; Numba, which most runs do without, is loaded by the first one."""
 
     device: Device

@@ -119,13 +119,18 @@ function coversInk(box, cells) {
 /**
  * Where labels go. `dots` are [{v, x, y, radius}] in order of importance, in pixels; `width` measures a text.
  * A label that fits nowhere beside its dot, within `size` and off the boxes `heads`, is left out, unless its dot is in
- * `always`. A label covers one of the `lines`, [[x, y], ...] each, only if each free place does.
+ * `always`. A label covers one of the `lines`, [[x, y], ...] each, only if each free place does. The labels of the first
+ * dots, `hubs` in number, may also lie over the heads and the dots of others.
  */
-function placeLabels(dots, width, always, size, heads, lines) {
+function placeLabels(dots, width, always, size, heads, lines, hubs = 0) {
   const taken = new Taken(), placed = [], inked = cellsOf(lines);
-  for (const box of heads) taken.add(box);
-  for (const d of dots) taken.add([d.x - d.radius, d.y - d.radius, d.x + d.radius, d.y + d.radius]);
-  for (const d of dots) {
+  const addDots = (some) => { for (const d of some) taken.add([d.x - d.radius, d.y - d.radius, d.x + d.radius, d.y + d.radius]); };
+  addDots(dots.slice(0, hubs));
+  for (const [i, d] of dots.entries()) {
+    if (i === hubs) {
+      for (const box of heads) taken.add(box);
+      addDots(dots.slice(hubs));
+    }
     const text = shortLabel(name(d.v)), w = width(text) + 4, h = 15;
     const boxes = [0, 10, 20].flatMap((away) => { // the farther ones lie beyond the arrowheads at this dot
       const gap = d.radius + 2 + away, near = 0.75 * (d.radius + away);

@@ -6,6 +6,8 @@ const THICKNESS = [0.6, 1, 1.7];
 
 // more edges of a kind than can be told apart are drawn without dashes, which take most of the time
 const MANY = 6000;
+// The neighbours that make a variable a hub, and the number of hubs that are named wherever they lie.
+const HUB = 5, HUBS = 12;
 
 const view = { canvas: document.getElementById("picture"), scale: 1, stretch: 1, fitted: 1, x: 0, y: 0, width: 0, height: 0, labelled: [], heads: [] };
 
@@ -275,7 +277,8 @@ function drawLabels(c, at, beside) {
   const crowd = !state.near && dots.length > 320;
   const named = crowd ? dots.slice(0, Math.round(40 + 160 * (1 - dots.length / graph.nodes))) : dots;
   const crowded = crowd || state.edges.length > 3000;
-  view.labelled = placeLabels(named, (text) => c.measureText(text).width, always, view, crowd ? [] : view.heads, crowded ? [] : state.edges.map(lineOf));
+  const hubs = state.near || beside ? 0 : Math.min(HUBS, dots.filter((d) => graph.degree[d.v] >= HUB).length);
+  view.labelled = placeLabels(named, (text) => c.measureText(text).width, always, view, crowd ? [] : view.heads, crowded ? [] : state.edges.map(lineOf), hubs);
   const drawn = new Set(state.nodes);
   for (const label of view.labelled) { // a line ends at a name and goes on behind it
     c.globalAlpha = 1;

@@ -1,0 +1,60 @@
+"""The log-likelihoods of models, which the tests of a mixed table share: the answer does not depend on how."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pandas as pd
+import pytest
+from micd import Problem
+from mixed_problems import compiled_p, data_of, made, mixed_frame, tables
+
+import pycupc
+from pycupc import MixedTable, mixCItest, pc
+from pycupc.independence.mixed import models
+
+
+def test_threads_and_few_or_many_tests_at_a_time_have_the_same_answer():
+    rng = np.random.default_rng(4)
+    table = MixedTable.of(pd.DataFrame(rng.normal(size=(300, 12)) @ rng.normal(size=(12, 12))).assign(
+        **{name: rng.choice(["a", "b", "c"], 300) for name in "uv"}
+    ).rename(columns=str))  # fmt: skip
+    fits = [pc(table, mixCItest, alpha=0.1, m_max=3, numCores=cores) for cores in (1, 2)]
+    assert pycupc.compare(*fits).equal
+    test, V = made("mixCItest", table), np.array([rng.permutation(14)[:5] for _ in range(400)])
+    together = test.single_tests(V[:, 0], V[:, 1], V[:, 2:])[1]
+    np.testing.assert_allclose(together, [compiled_p(test, v) for v in V.tolist()], rtol=1e-12)
+
+
+def test_models_are_kept_within_bounds_and_found_again(monkeypatch):
+    """With little room the log-likelihoods are forgotten all the time, and the answer is the same."""
+    D = mixed_frame(share=0.0)
+    table = MixedTable.of(D.assign(**{f"{name}2": D[name] for name in "wy"}, k=D["w"] + np.arange(200) % 7))
+    before = pc(table, mixCItest, alpha=0.2)
+    monkeypatch.setattr(models, "KEPT_MODELS", 0)
+    monkeypatch.setattr(models, "FIRST_SLOTS", 2)
+    assert pycupc.compare(before, pc(table, mixCItest, alpha=0.2)).equal
+
+
+@pytest.mark.parametrize("room", [1 << 26, 0])
+def test_threads_look_models_up_together(monkeypatch, room):
+    """Also where one of them begins to keep log-likelihoods anew while others compute some."""
+    monkeypatch.setattr(models, "KEPT_MODELS", room)
+    rng = np.random.default_rng(1)
+    drawn, levels, _ = tables("imputed", 5, p=11, n=60)
+    for test, values in (("mixCItest", drawn[:1]), ("mixMItest", drawn[:2])):
+        data = data_of(test, Problem(values, levels))
+        drawings = (np.array([rng.permutation(11)[:k] for _ in range(20)]) for k in rng.integers(2, 7, 60))
+        asked = [(V[:, 0], V[:, 1], V[:, 2:]) for V in drawings]
+        with ThreadPoolExecutor(8) as threads:
+            together = [*threads.map(made(test, data).p_of_tests, *zip(*asked, strict=True))]
+        for one, found in zip(asked, together, strict=True):
+            np.testing.assert_array_equal(found, made(test, data).p_of_tests(*one))
+
+
+def test_more_categories_than_bits():
+    rng = np.random.default_rng(0)
+    codes = np.concatenate([rng.integers(0, 2, (80, 70)).astype(float), rng.normal(size=(80, 2))], axis=1)
+    table = MixedTable(codes, (("a", "b"),) * 70 + (None,) * 2, (False,) * 72, checked=True)
+    test = made("mixCItest", table)
+    for V in ([70, 71, 3, 69], [0, 71, 65], [70, 3]):
+        assert compiled_p(test, V) == pytest.approx(mixCItest(V[0], V[1], V[2:], table), rel=1e-9)

@@ -24,11 +24,11 @@ from pycupc.engines.cpu.tuning import (
     FIRST_ROUND,
     GROWTH,
     OPEN_PAIRS,
+    OPEN_SHARES,
     PART_SETS,
     ROUND_LEAST,
     ROUND_SETS,
     ROUND_WORK,
-    SHARES,
 )
 from pycupc.engines.cpu.walk_arrays import work_space
 from pycupc.engines.protocol import Floats, Ints, Mask, Questions
@@ -160,7 +160,7 @@ class SetwiseWalk:
             self._open, least = m, max(1, test.together // 2)
         else:
             order = np.argsort(-pairs.number, kind="stable")
-            pairs, self._open = pairs.taken(order), max(1, min(m // (SHARES * n_threads), OPEN_PAIRS))
+            pairs, self._open = pairs.taken(order), max(1, min(m // (OPEN_SHARES * n_threads), OPEN_PAIRS))
             least = int(ROUND_LEAST * n_threads / cost) if n_threads > 1 else 1
             most = max(min(most, PART_SETS), least)
         self._test, self._pairs, self._size, self._found = test, pairs, size, found

@@ -102,10 +102,10 @@ ROUND_SETS, PART_SETS = 1 << 18, 1 << 12
 #: `ROUND_SETS`, 22 % more tests than counted, with this 3 % (on a discrete network, whose pairs take turns now).
 ROUND_WORK = 3e4
 #: Work of a round at least, in Gaussian tests, for each thread: threads make the Python steps of rounds one at a time.
-ROUND_LEAST = 3e3
-#: Pairs that a thread has open at most; and shares of a side for each thread, that an item, or the open pairs of a
-#: thread, do not exceed, so that threads end together.
-OPEN_PAIRS, SHARES = 512, 8
+ROUND_LEAST = 1e4
+#: Pairs that a thread has open at most; and shares of a side for each thread that an item of G^2 tests, or the open
+#: pairs of a thread, do not exceed, so that threads end together.
+OPEN_PAIRS, SHARES, OPEN_SHARES = 512, 8, 4
 #: Gaussian tests of a level with tiers that one call makes: NumPy would take longer to list the candidates. Measured.
 ENTRY_TESTS = 1_000_000
 #: Sets of one size of a pair that are tested rather than searched. Measured.

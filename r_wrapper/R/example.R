@@ -11,8 +11,8 @@
 #' @return A data frame; or, with `truth`, a matrix with names, `[i, j]` being the coefficient of variable i in the
 #'   equation of variable j (1 for `"sprinkler"`), and 0 without an arrow from i to j. Of such a matrix `m`,
 #'   `as((m != 0) * 1, "graphNEL")` is the graph, for [pcalg::dag2cpdag()] and [pcalg::shd()].
-#' @references `"cell_nuclei"`: Wolberg, Mangasarian, Street and Street (1993), Breast Cancer Wisconsin (Diagnostic), UCI
-#'   Machine Learning Repository, \doi{10.24432/C5DW2B}, CC BY 4.0. `"sprinkler"`: the graph is of Pearl (2009),
+#' @references `"cell_nuclei"`: Wolberg, Mangasarian, Street and Street (1993), Breast Cancer Wisconsin (Diagnostic),
+#'   UCI Machine Learning Repository, \doi{10.24432/C5DW2B}, CC BY 4.0. `"sprinkler"`: the graph is of Pearl (2009),
 #'   Causality, 2nd edition, figure 1.2.
 #' @examples
 #' if (cu_available()) {

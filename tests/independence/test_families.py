@@ -178,7 +178,7 @@ REFUSED = {
     "measure of categories": (TEXTS, DISCRETE | LATENT, "correlation goes with the Gaussian test only"),
     "no such way": (gaps(NUMBERS), {"missing": "mean"}, "missing must be .*, got 'mean'"),
     "one imputation": (gaps(NUMBERS), {"missing": "impute=1"}, "missing must be .*, got 'impute=1'"),
-    "degrees of freedom": (NUMBERS, {"df": "observed"}, "go with test='discrete', .*: numbers in all columns"),
+    "degrees of freedom": (NUMBERS, {"df": "observed"}, "go with test='discrete' without imputation; .*: numbers in all columns"),
     "no such df": (TEXTS, {"df": "mine"}, "df must be 'pcalg' or 'observed', got 'mine'"),
     "ranks of words": (BOTH, {"correlation": "kendall"}, "correlation='kendall' takes numbers, and the table holds wo"),
     "ranks with gaps": (gaps(NUMBERS), {"correlation": "kendall"}, "complete rows, .* a, b, c, d: missing='drop-rows'"),

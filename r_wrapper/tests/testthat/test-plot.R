@@ -95,6 +95,7 @@ test_that("the page has the name of the data, effects and their units", {
   expect_error(page(effects = TRUE), "`effects` needs the data: give them as `suffStat`", fixed = TRUE)
   expect_error(page(suffStat = correlations, units = c(b = "kg")), "`units` needs the observations", fixed = TRUE)
   expect_error(page(suffStat = data, units = c(nobody = "kg")), "`units` must be names of variables", fixed = TRUE)
-  expect_error(page(suffStat = data, units = "kg"), "`units` must be a character vector with the names of variables", fixed = TRUE)
+  no_names <- "`units` must be a character vector with the names of variables"
+  expect_error(page(suffStat = data, units = "kg"), no_names, fixed = TRUE)
   expect_error(page(name = 1:2), "`name` must be the name of the data", fixed = TRUE)
 })

@@ -68,8 +68,8 @@ cu_plot <- function(fit, around = NULL, radius = 2, groups = NULL, tiers = NULL,
 #' @param suffStat,alpha As in [cu_why()]: with the data the page has the correlations and the tests, too.
 #' @param name The name of the data, the headline of the page.
 #' @param effects Should the page show, beside a chosen variable, the possible effects on it and of it? They are
-#'   computed from `suffStat`, for graphs of at most 200 variables: in units of the data, and from correlations in standard
-#'   deviations.
+#'   computed from `suffStat`, for graphs of at most 200 variables: in units of the data, and from correlations in
+#'   standard deviations.
 #' @param units Units of the variables, a character vector with their names: effects in different units have axes of
 #'   their own. They need the observations as `suffStat`.
 #' @export

@@ -28,12 +28,12 @@ from pycupc.graph.sparse import SparseGraph
 from pycupc.graph.tiers import Tiers
 from pycupc.independence.base import CorrelationEngine, IndependenceTest
 from pycupc.independence.custom import check_function
-from pycupc.independence.families import data_and_test, family_of, make_test
+from pycupc.independence.families import check_quirks, data_and_test, family_of, make_test
 from pycupc.independence.registry import Request
 from pycupc.orientation import TripleCheck, check_triples
 from pycupc.results.methods import METHODS
 from pycupc.system.clusters import opened, threads_of
-from pycupc.system.localised_message import Message, Setting, Value
+from pycupc.system.localised_message import Message, Setting
 from pycupc.system.progress import LevelBar, shown
 
 
@@ -182,10 +182,8 @@ def _test(given: Arguments, progress: ProgressHook | None) -> tuple[Independence
     data, test, reason = data_and_test(given.suffStat, given.indepTest, given.correlation, keep=False, **how)
     family, function = family_of(test, data)
     quirks = bool(given.quirks)
-    if quirks and function not in family.faulty and not METHODS[given.function].hidden:
-        # the others have faults of their own to reproduce
-        text = "{quirks} reproduces faults of pcalg's disCItest and must be {no} with any other indepTest"
-        raise ValueError(Message(text, quirks=Setting("quirks", True), no=Value(False)))
+    if quirks and not METHODS[given.function].hidden:  # fci and rfci have faults of their own to reproduce
+        check_quirks(family, function)
     request = Request(
         data,
         function,

@@ -139,9 +139,11 @@ def problem_of(given: Arguments, progress: ProgressHook | None = None, executor:
             known.check_only_tiers(function)
         gaps, fixed = _with_known(gaps, fixed, known, labels)
     name = engine.name if isinstance(engine, Engine) else str(engine)
-    on_cpu = engine == "auto" and test.engine == "cpu"
-    wanted: str | Engine = test.engine if engine == "auto" else engine
-    made, note = make_engine(wanted, len(labels), numCores=given.numCores, options=engine_options)
+    in_parts = given.checkpoint is not None or executor is not None
+    wanted: str | Engine = test.automatic(in_parts=in_parts) if engine == "auto" else engine
+    on_cpu = engine == "auto" and wanted == "cpu"
+    how: dict[str, Any] = {"options": engine_options, "gpu_pays_from": test.gpu_pays_from}
+    made, note = make_engine(wanted, len(labels), numCores=given.numCores, **how)
     chosen = made.for_test(test)
     if executor is not None:
         chosen = _with_workers(chosen, given, executor)

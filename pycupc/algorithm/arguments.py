@@ -28,12 +28,12 @@ from pycupc.graph.sparse import SparseGraph
 from pycupc.graph.tiers import Tiers
 from pycupc.independence.base import CorrelationEngine, IndependenceTest
 from pycupc.independence.custom import check_function
-from pycupc.independence.families import data_and_test, family_of, make_test
+from pycupc.independence.families import check_quirks, data_and_test, family_of, make_test
 from pycupc.independence.registry import Request
 from pycupc.orientation import TripleCheck, check_triples
 from pycupc.results.methods import METHODS
 from pycupc.system.clusters import opened, threads_of
-from pycupc.system.localised_message import Message, Setting, Value
+from pycupc.system.localised_message import Message, Setting
 from pycupc.system.progress import LevelBar, shown
 
 
@@ -139,9 +139,11 @@ def problem_of(given: Arguments, progress: ProgressHook | None = None, executor:
             known.check_only_tiers(function)
         gaps, fixed = _with_known(gaps, fixed, known, labels)
     name = engine.name if isinstance(engine, Engine) else str(engine)
-    on_cpu = engine == "auto" and test.engine == "cpu"
-    wanted: str | Engine = test.engine if engine == "auto" else engine
-    made, note = make_engine(wanted, len(labels), numCores=given.numCores, options=engine_options)
+    in_parts = given.checkpoint is not None or executor is not None
+    wanted: str | Engine = test.automatic(in_parts=in_parts) if engine == "auto" else engine
+    on_cpu = engine == "auto" and wanted == "cpu"
+    how: dict[str, Any] = {"options": engine_options, "gpu_pays_from": test.gpu_pays_from}
+    made, note = make_engine(wanted, len(labels), numCores=given.numCores, **how)
     chosen = made.for_test(test)
     if executor is not None:
         chosen = _with_workers(chosen, given, executor)
@@ -182,10 +184,8 @@ def _test(given: Arguments, progress: ProgressHook | None) -> tuple[Independence
     data, test, reason = data_and_test(given.suffStat, given.indepTest, given.correlation, keep=False, **how)
     family, function = family_of(test, data)
     quirks = bool(given.quirks)
-    if quirks and function not in family.faulty and not METHODS[given.function].hidden:
-        # the others have faults of their own to reproduce
-        text = "{quirks} reproduces faults of pcalg's disCItest and must be {no} with any other indepTest"
-        raise ValueError(Message(text, quirks=Setting("quirks", True), no=Value(False)))
+    if quirks and not METHODS[given.function].hidden:  # fci and rfci have faults of their own to reproduce
+        check_quirks(family, function)
     request = Request(
         data,
         function,

@@ -76,6 +76,10 @@ class Checkpoint:
         if problem.engine.name == "reference" and problem.test.engine != "reference":
             cpu, gpu = Setting("engine", "cpu"), Setting("engine", "gpu")
             raise ValueError(Message("a checkpoint of this test needs {cpu} or {gpu}", cpu=cpu, gpu=gpu))
+        if not problem.engine.keeps_levels:
+            cpu, given = Setting("engine", "cpu"), Setting("engine", problem.engine_name)
+            text = "a checkpoint of {kind} data needs {cpu}, got {given}, which finds p-values after the levels"
+            raise ValueError(Message(text, kind=problem.test.name, cpu=cpu, given=given))
         identity = _identity(problem, of_test)
         _RUN.open(folder, identity)
         self._folder, self._p = Path(folder), len(problem.labels)

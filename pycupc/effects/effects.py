@@ -18,8 +18,8 @@ from pycupc.effects.orientations import Variable, causal_graph_of, check_maximal
 from pycupc.effects.pooled import PooledEffects
 from pycupc.effects.regression import Floats
 from pycupc.engines.protocol import EngineError
-from pycupc.engines.select import GPU_PAYS_FROM
 from pycupc.graph.named import NamedGraph
+from pycupc.independence.base import GPU_PAYS_FROM
 from pycupc.independence.families import moments_of
 from pycupc.independence.gaussian.suffstat import as_suff_stat
 from pycupc.independence.registry import Moments

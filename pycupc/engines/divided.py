@@ -57,6 +57,7 @@ class DividedEngine(AnyEngine):
         self.name, self._engine, self._again, self._executor = engine.name, engine, again, executor
         self.side_by_side, self.correlates_on_device = engine.side_by_side, engine.correlates_on_device
         self.compiles_beside, self.divides = engine.compiles_beside, engine.divides
+        self.keeps_levels = engine.keeps_levels
 
     def correlation(self, X: Floats) -> Floats:
         return self._engine.correlation(X)
@@ -154,7 +155,7 @@ class DividedEngine(AnyEngine):
 
 def _taken(make: Callable[[], AnyEngine], test: IndependenceTest, names: Sequence[str]) -> AnyEngine:
     """An engine that has taken the test, at a worker."""
-    engine = make()
+    engine = make().for_test(test)
     engine.take(test, names)
     return engine
 

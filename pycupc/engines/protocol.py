@@ -165,6 +165,7 @@ class AnyEngine(ABC):
     correlates_on_device: bool = False
     compiles_beside: bool = False  # whether its code is compiled by threads that leave the interpreter to others
     divides: bool = False  # whether it makes levels in parts, see `Division`
+    keeps_levels: bool = True  # whether finished levels hold all that a later run needs of them
 
     def correlation(self, X: Floats) -> Floats:
         """Correlation matrix of data (n, p), as `pycupc.independence.gaussian.correlation` defines it."""

@@ -6,13 +6,11 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from pycupc.engines.protocol import Engine, EngineError
+from pycupc.independence.base import GPU_PAYS_FROM
 from pycupc.system.localised_message import Message, Setting, Value, Words
 from pycupc.system.machine import gpu_works, has_driver
 
 NAMES = ("auto", "cpu", "gpu", "cupc-e", "cupc-s", "reference")
-
-#: Below this number of variables, a run takes milliseconds on a CPU, less than starting a GPU.
-GPU_PAYS_FROM = 500
 
 #: The algorithm of each GPU engine, as `GpuEngine` names it.
 _ALGORITHMS: dict[str, Literal["schur", "cupc-e", "cupc-s"]] = {"gpu": "schur", "cupc-e": "cupc-e", "cupc-s": "cupc-s"}
@@ -34,11 +32,16 @@ _TAKEN_BY = {
 
 
 def make_engine(
-    engine: str | Engine, p: int, *, numCores: int | None = None, options: Mapping[str, Any] | None = None
+    engine: str | Engine,
+    p: int,
+    *,
+    numCores: int | None = None,
+    options: Mapping[str, Any] | None = None,
+    gpu_pays_from: int = GPU_PAYS_FROM,
 ) -> tuple[Engine, str]:
     """The engine for `p` variables, and a note on why it was chosen.
 
-    "auto" is the GPU if it works and there are at least `GPU_PAYS_FROM` variables, else the CPU, in which case the note
+    "auto" is the GPU if it works and there are at least `gpu_pays_from` variables, else the CPU, in which case the note
     names the `options` that were not used. The options are keyword arguments of the engine; `_TAKEN_BY` says which of
     them each engine has. "schur", the name of its algorithm, is an alias for "gpu".
 
@@ -56,7 +59,7 @@ def make_engine(
         raise ValueError(Message(text, names=Value(*NAMES), others=Words(" or an Engine", ""), given=Value(engine)))
     _check_options(name, options)
     if name == "auto":
-        return _fastest(p, numCores, options)
+        return _fastest(p, gpu_pays_from, numCores, options)
     if name == "cpu":
         return _cpu(numCores, options), "cpu (requested)"
     if name == "reference":
@@ -91,9 +94,9 @@ def _check_options(engine: str, options: Mapping[str, Any]) -> None:
             )
 
 
-def _fastest(p: int, numCores: int | None, options: Mapping[str, Any]) -> tuple[Engine, str]:
-    works, detail = False, f"fewer than {GPU_PAYS_FROM} variables"
-    if p >= GPU_PAYS_FROM:
+def _fastest(p: int, pays_from: int, numCores: int | None, options: Mapping[str, Any]) -> tuple[Engine, str]:
+    works, detail = False, f"fewer than {pays_from} variables"
+    if p >= pays_from:
         works, detail = gpu_works(options.get("device", 0))
         if not works and not has_driver():
             detail = "no NVIDIA driver"  # most machines: they miss nothing

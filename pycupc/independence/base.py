@@ -82,6 +82,10 @@ class PairTest(Protocol):
         """
 
 
+#: The number of variables from which "auto" means the GPU: below, a run takes milliseconds on a CPU, less than starting
+#: a GPU.
+GPU_PAYS_FROM = 500
+
 #: About the seconds of a Gaussian test that is made by itself, and of a call of a user's own function.
 GAUSSIAN_SECONDS, OWN_SECONDS = 2e-8, 1e-4
 
@@ -94,6 +98,7 @@ class IndependenceTest(ABC):
     # variables.
     engines: ClassVar[tuple[str, ...]] = ("cpu", "gpu", "reference")
     engine: ClassVar[str] = "auto"
+    gpu_pays_from: int = GPU_PAYS_FROM  # the number of variables from which "auto" means the GPU
     # Whether the test compares a partial correlation r with a cutoff. If not, p-values stand in the place of r.
     has_r: ClassVar[bool] = False
     p: int  # number of variables
@@ -112,6 +117,10 @@ class IndependenceTest(ABC):
     def seconds(self) -> float:
         """About the seconds of a test, by which a level is divided."""
         return GAUSSIAN_SECONDS if self.has_r else OWN_SECONDS
+
+    def automatic(self, *, in_parts: bool) -> str:
+        """The name of the engine that "auto" means; `in_parts`: in a run with a checkpoint or an executor."""
+        return self.engine
 
     def cutoff(self, level: int) -> float:
         """Largest |r| that is independent given a set of this size; NaN if the test has no r."""

@@ -26,7 +26,7 @@ from pycupc.independence.mixed.family import FAMILY as MIXED
 from pycupc.independence.mixed.family import GAPPED as GAPPED_MIXED
 from pycupc.independence.mixed.family import IMPUTED as IMPUTED_MIXED
 from pycupc.independence.registry import Family, Identity, Moments, Observations, Request, no_rows
-from pycupc.system.localised_message import Message, Setting, Words
+from pycupc.system.localised_message import Message, Setting, Value, Words
 from pycupc.system.nearest import did_you_mean, hinted
 
 #: The families that a function of the program, or a class of data, stands for; the first is the default.
@@ -61,6 +61,17 @@ def make_test(family: Family, request: Request) -> IndependenceTest:
     """The test of a call; TypeError or ValueError if the arguments do not fit the family."""
     _check(family, request.suffStat, request.correlation)
     return family.make(request)
+
+
+def check_quirks(family: Family, function: Any) -> None:
+    """Raise ValueError unless this function of a family has faults that `quirks` reproduces."""
+    if function in family.faulty:
+        return
+    *names, last = (faulty.__name__ for family in FAMILIES for faulty in family.faulty)
+    text = "{quirks} reproduces faults of {names} and {last}, and must be {no} with {given}"
+    given = getattr(function, "__name__", repr(function))
+    facts = {"names": ", ".join(names), "last": last, "given": given}
+    raise ValueError(Message(text, quirks=Setting("quirks", True), no=Value(False), **facts))
 
 
 def observations_of(request: Request) -> Observations:

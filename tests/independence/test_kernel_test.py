@@ -245,6 +245,14 @@ def made_with(width):
 def test_bad_input_is_refused(monkeypatch):
     refused("width must be a positive number, got 0", KCI, 0)
     refused("width must be a positive number, got 'wide'", KCI, "wide", error=TypeError)
+    refused("approx must be True, the gamma approximation, got False: .* without a seed", KCI, approx=False)
+    refused(
+        "quirks=True reproduces faults of .* and KCI, and must be False with KCI.width=0.5.$",
+        pc,
+        X,
+        KCI(0.5),
+        quirks=True,
+    )
     refused(
         "data must be complete and finite; missing or infinite values in column 1",
         pc,

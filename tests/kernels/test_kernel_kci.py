@@ -1,6 +1,7 @@
 """The kernel-based test on a device: its kernel on the host, NumPy in the place of CuPy."""
 
 import ctypes
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,11 +12,13 @@ from kernel_cases import KINDS, by_size, keys_of, smooth
 
 import pycupc
 from pycupc import KCI
+from pycupc.engines import select
 from pycupc.engines.gpu import device_tuning, kernel_tests
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.kernel_matrices import KernelMatrices
 from pycupc.engines.gpu.kernel_tests import DeviceKernelTest, KernelRounds, interval
 from pycupc.engines.protocol import EngineError
+from pycupc.independence.kernel import test as kernel_test
 from pycupc.independence.kernel.kci import KernelData, tail
 from pycupc.independence.kernel.test import KernelTest
 
@@ -187,3 +190,66 @@ def test_the_memory_of_a_device_is_given_back(device, monkeypatch):
     monkeypatch.setattr(pool, "free_all_blocks", lambda: freed.append(True))
     pycupc.pc(smooth(np.random.default_rng(0), 40), KCI(), engine=KernelRounds(device), m_max=0)
     assert freed
+
+
+@pytest.fixture
+def with_gpu(on_host, device, monkeypatch):
+    """A machine whose GPU is the device on the host; runs of 600 numbers are worth it."""
+    monkeypatch.setattr(select, "gpu_works", lambda number: (True, "a device"))
+    engine = SimpleNamespace(name="gpu", for_test=lambda test: KernelRounds(device))
+    monkeypatch.setattr("pycupc.engines.gpu.GpuEngine", lambda *algorithm, **options: engine)
+    monkeypatch.setattr(kernel_test, "NUMBERS_FOR_GPU", 600)
+
+
+@pytest.mark.parametrize(
+    ("function", "how"),
+    [
+        (pycupc.pc, {}),
+        (pycupc.pc, {"conservative": True}),
+        (pycupc.pc, {"tiers": [1, 1, 1, 2, 2, 2]}),
+        (pycupc.skeleton, {"tiers": [1, 1, 1, 2, 2, 2]}),
+        (pycupc.fci, {}),
+        (pycupc.fci, {"tiers": [1, 1, 1, 2, 2, 2], "selectionBias": False}),
+        (pycupc.rfci, {}),
+    ],
+)
+def test_auto_takes_a_gpu_and_the_answer_stays(with_gpu, function, how):
+    X = smooth(np.random.default_rng(3), 100)
+    gpu, cpu = (function(X, KCI(), alpha=0.2, engine=engine, **how) for engine in ("auto", "cpu"))
+    assert gpu.engine == "gpu (auto: a device)"
+    assert gpu.sparse_graph == cpu.sparse_graph
+    assert gpu.n_edgetests == cpu.n_edgetests
+    assert gpu.sepset.cells() == cpu.sepset.cells()
+    np.testing.assert_allclose(gpu.pMax, cpu.pMax, atol=1e-9)
+
+
+def test_auto_takes_the_cpu_for_small_runs_and_runs_in_parts(with_gpu, tmp_path):
+    X = smooth(np.random.default_rng(3), 100)
+    assert pycupc.pc(X[:, :5], KCI(), alpha=0.2).engine == "cpu (auto: fewer than 6 variables)"
+    assert pycupc.pc(X, KCI(), alpha=0.2, m_max=0).engine == "cpu (auto: kernel data)"
+    assert pycupc.pc(X, KCI(), alpha=0.2, checkpoint=tmp_path / "run").engine == "cpu (auto: kernel data)"
+    with ThreadPoolExecutor(1) as executor:
+        assert pycupc.pc(X, KCI(), alpha=0.2, executor=executor).engine == "cpu (auto: kernel data)"
+
+
+def test_workers_of_a_gpu_run_make_the_tests_of_the_cpu(with_gpu, monkeypatch):
+    monkeypatch.setattr("pycupc.engines.divided.PART_SECONDS", 1e-9)
+    X = smooth(np.random.default_rng(3), 100)
+    cpu = pycupc.pc(X, KCI(), alpha=0.2)
+    with ThreadPoolExecutor(2) as executor:
+        gpu = pycupc.pc(X, KCI(), alpha=0.2, executor=executor, engine="gpu")
+    assert (cpu.graph == gpu.graph).all()
+    assert cpu.sepset.cells() == gpu.sepset.cells()
+    np.testing.assert_allclose(gpu.pMax, cpu.pMax, atol=1e-9)
+
+
+def test_a_checkpoint_on_a_gpu_is_refused_before_it_is_written(with_gpu, tmp_path):
+    X = smooth(np.random.default_rng(3), 100)
+    words = "a checkpoint of kernel data needs engine='cpu', got engine='gpu', which finds p-values after the levels"
+    refused(words, pycupc.pc, X, KCI(), engine="gpu", checkpoint=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_gpu_pays_from_20_000_numbers_on():
+    for n, p in ((40, 500), (500, 40), (1000, 20), (1001, 20), (30_000, 1)):
+        assert KernelTest(KernelData.of(np.random.default_rng(0).normal(size=(n, 2))), 0.05, KCI()).gpu_pays_from == p

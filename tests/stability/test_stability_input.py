@@ -52,7 +52,7 @@ DATA = gaussian(n=20, p=4)
         ({"labels": ["a"]}, ValueError, "labels"),
         ({"p": 7}, ValueError, "p must equal the number of labels, 4, got 7"),
         ({"fixedGaps": [("v0", "x")]}, ValueError, "fixedGaps: .*x"),
-        ({"quirks": True}, ValueError, "quirks=True reproduces faults of pcalg's disCItest"),
+        ({"quirks": True}, ValueError, "quirks=True reproduces faults of disCItest, .* must be False with gaussCItest"),
         (
             {"indepTest": lambda x, y, S, suffStat: 1.0},
             ValueError,

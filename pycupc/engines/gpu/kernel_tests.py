@@ -33,6 +33,8 @@ class KernelRounds(CpuEngine):
     """Levels in the order of the CPU engine, whose tests given sets are made on a device; the CPU answers questions."""
 
     name = "gpu"
+    divides = False
+    keeps_levels = False  # which hold bounds of p-values
 
     def __init__(self, device: Device) -> None:
         super().__init__()
@@ -79,7 +81,7 @@ class DeviceKernelTest(KernelTest):
         super().__init__(test.data, test.alpha, test.how, NAdelete=test.na_p == 1.0, quirks=test.quirks)
         self._device, self.n_made, self.n_doubtful = device, 0, 0
         self.xp: Any = device.cp if xp is None else xp
-        self._bounds = test.bounds = Bounds()
+        self._exact = test
         free = min(device_tuning.KERNEL_BYTES, device.free_memory() // 2)
         self._room = free // (8 * self.data.n**2)
         self.at_once = 1 << 14
@@ -98,7 +100,9 @@ class DeviceKernelTest(KernelTest):
         if len(doubtful):
             low[doubtful] = high[doubtful] = super()._given(V[doubtful])
         self.n_made, self.n_doubtful = self.n_made + len(V), self.n_doubtful + len(doubtful)
-        self._bounds.add(V, np.nan_to_num(low, nan=self.na_p), np.nan_to_num(high, nan=self.na_p))
+        if self._exact.bounds is None:  # there are none where the CPU makes all tests given sets
+            self._exact.bounds = Bounds()
+        self._exact.bounds.add(V, np.nan_to_num(low, nan=self.na_p), np.nan_to_num(high, nan=self.na_p))
         return high
 
     def release(self) -> None:

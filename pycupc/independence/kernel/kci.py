@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -38,16 +38,24 @@ class KCI:
     width : float, optional
         Width of all Gaussian kernels, in standard deviations; by default it follows from the number of observations and
         of variables in the set.
+    approx : True
+        The gamma approximation of the distribution under independence, the only one that is offered.
 
     Raises
     ------
     TypeError, ValueError
-        If `width` is no positive number.
+        If `width` is no positive number; if `approx` is not True.
     """
 
     width: float | None = None
+    approx: InitVar[bool] = field(default=True, kw_only=True)
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, approx: bool) -> None:
+        if approx is not True:
+            raise ValueError(
+                f"approx must be True, the gamma approximation, got {approx!r}: causal-learn draws the numbers of its "
+                "other distribution without a seed, so that its graph changes from run to run"
+            )
         if self.width is not None:
             check_real("width", "a positive number", self.width, lambda v: 0 < v < math.inf)
 

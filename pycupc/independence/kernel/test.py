@@ -34,6 +34,9 @@ ROWS_OF_END, LARGE = 256, 3
 #: set are made in vain. On 50 variables (10,433 tests counted) rounds of 8 made 8,350 tests with 3,190 sets and 4,166
 #: ends x, rounds of 512 made 8,517 with 2,140 and 3,294.
 ROUND = 512
+#: Numbers of a table from which "auto" means a GPU: below, most runs take up to about two seconds on a CPU, as starting
+#: the GPU does.
+NUMBERS_FOR_GPU = 20_000
 #: Rows of the factor of one variable; matrices (n, n) that a thread holds at a time.
 ROWS_OF_ONE, MATRICES = 40, 7
 
@@ -142,6 +145,7 @@ class KernelTest(SetwiseTest):
         self.nbytes = (2 + ROWS_OF_ONE) * data.columns.nbytes
         self.cost = max(10.0, data.n**2 / 20)
         self.at_once = max(64, int(1e8 / self.cost))
+        self.gpu_pays_from = math.ceil(NUMBERS_FOR_GPU / data.n)
         self._forget()
 
     def check_room_for_sets(self) -> None:
@@ -150,6 +154,10 @@ class KernelTest(SetwiseTest):
         self.given_sets = True
         kept = min(KEPT + self._bytes_together, self.p**2 * self._bytes_of_end(1))
         self.nbytes += kept + min(available_cores(), max(1, free_memory() // bytes_of_thread(n))) * bytes_of_thread(n)
+
+    def automatic(self, *, in_parts: bool) -> str:
+        """The CPU, where the GPU would take no part or cannot keep its levels, else left to the number of variables."""
+        return "auto" if self.given_sets and not in_parts else super().automatic(in_parts=in_parts)
 
     def _forget(self) -> None:
         self._kept, self._known, self._size = Kept(KEPT), dict[bytes, float](), 0

@@ -152,10 +152,11 @@ def _statistics(asked, found, V, levels, out):
 class LogLikelihoods:
     """The log-likelihoods of sets of variables of M tables.
 
-    `values` (M, n, p): numbers, and codes from 0 on where `levels` is positive. `quirks`: as of `mixMItest`.
+    `values` (M, n, p): numbers, and codes from 0 on where `levels` is positive. `counted`: how many of the levels count
+    for the degrees of freedom; 0 for numbers. `quirks`: as of `mixMItest`.
     """
 
-    def __init__(self, values: Floats, levels: Indices, *, quirks: bool = False) -> None:
+    def __init__(self, values: Floats, levels: Indices, counted: Indices, *, quirks: bool = False) -> None:
         M, n, p = values.shape
         kinds, flat = levels > 0, values.reshape(M * n, p)
         numbers = flat[:, ~kinds]
@@ -164,7 +165,7 @@ class LogLikelihoods:
             frozen((numbers - centre).T), np.ascontiguousarray(flat[:, kinds].T.astype(np.int64)),
             levels[kinds], centre, M, quirks,
         )  # fmt: skip
-        self._levels, self._n_categories = np.ascontiguousarray(levels), int(kinds.sum())
+        self._counted, self._n_categories = np.ascontiguousarray(counted), int(kinds.sum())
         self._place = np.where(kinds, np.cumsum(kinds) - 1, self._n_categories + np.cumsum(~kinds) - 1)
         self._pairs = np.array(np.tril_indices(min(len(self.tables.values), FEW)), dtype=np.int64)
         self._sums: dict[bytes, Sums] = {}
@@ -205,7 +206,7 @@ class LogLikelihoods:
                 if known is self._known:
                     _keep(known, asked.slot, found)
         out = np.empty((3, m))
-        _statistics(asked, found, V, self._levels, out)
+        _statistics(asked, found, V, self._counted, out)
         return out[0], out[1], out[2]
 
     def _evaluate(self, asked: Asked, groups: int, found: Floats) -> None:

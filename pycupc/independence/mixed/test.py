@@ -22,6 +22,7 @@ from pycupc.independence.mixed.mix_ci_test import (
     codes_are_skipped,
     degrees_of_freedom,
     least_codes,
+    levels_in,
     levels_of,
     of_categories,
 )
@@ -98,7 +99,9 @@ class MixedTest(_TestOfBothKinds):
     def _likelihoods(self) -> LogLikelihoods:
         from pycupc.independence.mixed.models import LogLikelihoods  # loads Numba
 
-        return LogLikelihoods(self.data.values[None], levels_of(self.data))
+        table, levels = self.data, levels_of(self.data)
+        counted = levels if self.quirks else levels_in(table.values, table.categorical)
+        return LogLikelihoods(table.values[None], levels, counted)
 
     @cached_property
     def _discrete(self) -> DiscreteTest | TestwiseTest:
@@ -225,7 +228,7 @@ class TestwiseMixedTest(_TestOfBothKinds):
             return int(rows.shape[1]) + 2
         if self.flexible or not kinds.all() or len(rows) < 2:
             return 2
-        return OBSERVATIONS_PER_DF * free(np.array([len(np.unique(column)) for column in rows.T]))
+        return OBSERVATIONS_PER_DF * free(levels_in(rows, kinds))
 
     def note(self, n_edgetests: Sequence[int]) -> str:
         """How the answer of tests of categories only may differ from micd's, as of `TestwiseTest`."""
@@ -246,7 +249,8 @@ class ImputedMixedTest(_TestOfBothKinds):
     def _likelihoods(self) -> LogLikelihoods:
         from pycupc.independence.mixed.models import LogLikelihoods  # loads Numba
 
-        return LogLikelihoods(self._tested.values, self._tested.levels, quirks=self.quirks)
+        tested = self._tested
+        return LogLikelihoods(tested.values, tested.levels, tested.levels, quirks=self.quirks)
 
     @cached_property
     def _p_of_categories(self) -> Callable[..., Floats]:

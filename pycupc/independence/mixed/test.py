@@ -61,16 +61,23 @@ class _TestOfBothKinds(SetwiseTest):
 
     def p_of_tests(self, x: Indices, y: Indices, S: Indices) -> Floats:
         V, p = np.column_stack([x, y, S]).astype(np.int64, copy=False), np.empty(len(x))
-        kinds = self.data.categorical
-        kind = kinds[V]
-        alike = (kind == kind[:, :1]).all(axis=1)
-        for chosen, made in ((alike & kind[:, 0], self._of_categories), (alike & ~kind[:, 0], self._of_numbers)):
+        kind = self.data.categorical[V]
+        categories = kind.sum(axis=1)  # how many of the variables are
+        of_both = (categories > 0) & (categories < V.shape[1])
+        if of_both.all():
+            return self._of_both(V)
+        for chosen, made in ((kind.all(axis=1), self._of_categories), (categories == 0, self._of_numbers)):
             if len(at := np.flatnonzero(chosen)):
-                place = np.cumsum(kinds == kind[at[0], 0]) - 1  # the position of a variable among its kind
-                p[at] = made(place[V[at]])
-        if len(at := np.flatnonzero(~alike)):
+                p[at] = made(self._place[V[at]])
+        if len(at := np.flatnonzero(of_both)):
             p[at] = self._of_both(V[at])
         return p
+
+    @cached_property
+    def _place(self) -> Indices:
+        """The position of each variable among those of its kind."""
+        kinds = self.data.categorical
+        return np.where(kinds, np.cumsum(kinds), np.cumsum(~kinds)) - 1
 
     @abstractmethod
     def _of_categories(self, V: Indices) -> Floats:

@@ -100,7 +100,7 @@ class MixedTest(_TestOfBothKinds):
 
     def __init__(self, data: MixedTable, alpha: float, **how: Any) -> None:
         super().__init__(data, alpha, **how)
-        self.cost = max(20.0, data.n / 200)  # the sums over the observations are shared by many tests
+        self.cost = max(15.0, data.n / 200)  # the sums over the observations are shared by many tests
 
     @cached_property
     def _likelihoods(self) -> LogLikelihoods:

@@ -24,6 +24,7 @@ from pycupc.data.categories import (
     values_of,
     with_gaps,
 )
+from pycupc.data.column_checks import Ends
 from pycupc.data.in_memory import RawTable, chosen_columns, column_names, is_frame
 from pycupc.data.names import check_labels, is_real, listed, listed_at, names_for, warn_of_constants
 from pycupc.data.table import Table, check_shape, remarks_on
@@ -171,7 +172,7 @@ class MixedTable:
         warn_of_constants(self.constant, self.names)
         path = self.facts.get("path", "")
         of_texts = *counted(self.names, self.categories, path), *doubtful(self.names, self.categories)
-        for remark in (*remarks_on(self.values, self.names), *of_texts):
+        for remark in (*remarks_on(self.values, self.names, self._ends), *of_texts):
             warnings.warn(remark, stacklevel=4)
         if not self.categorical.any():
             Table.of_values(self.values, self.labels).warn_of_codes()
@@ -179,7 +180,11 @@ class MixedTable:
     @cached_property
     def constant(self) -> NDArray[np.bool_]:
         """Which variables have one value, bool (p,), where they are not missing."""
-        return np.asarray(np.fmax.reduce(self.values) == np.fmin.reduce(self.values))
+        return np.asarray(self._ends.low == self._ends.high)
+
+    @cached_property
+    def _ends(self) -> Ends:
+        return Ends(np.fmin.reduce(self.values), np.fmax.reduce(self.values))
 
     def constant_variables(self) -> NDArray[np.int64]:
         """The variables that have one value, by their positions."""

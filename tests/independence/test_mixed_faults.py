@@ -45,6 +45,9 @@ CASES = {
     "categories that are in no imputation count": (
         [COMPLETE] * 2, [3, 0, 2], [0, 1, 2], dict.fromkeys(("mixMItest", "flexMItest"), (0.1427419439, 0.0159632345)),
     ),
+    "categories that do not occur count": (
+        [COMPLETE], [3, 0, 2], [0, 1, 2], dict.fromkeys(("mixCItest", "flexCItest"), (0.1427419439, 0.0159632345)),
+    ),
     "an imputation that lacks a configuration": (
         imputations(0), [3, 0], [0, 1], dict.fromkeys(("mixMItest", "flexMItest"), (0.497811334, 4.198482722e-05)),
     ),
@@ -95,8 +98,8 @@ def test_each_fault_of_micd_has_a_case(case):
         ("flexCItwd", [THIRD], 8, 4),
         ("mixMItest", [COMPLETE] * 2, 8, 4),
         ("flexMItest", [COMPLETE] * 2, 8, 4),
-        ("mixCItest", [COMPLETE], 8, 8),
-        ("flexCItest", [COMPLETE], 8, 8),
+        ("mixCItest", [COMPLETE], 8, 4),
+        ("flexCItest", [COMPLETE], 8, 4),
     ],
 )
 def test_degrees_of_freedom(test, tables, with_quirks, without):

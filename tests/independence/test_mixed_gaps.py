@@ -160,6 +160,25 @@ def test_only_categories_of_the_complete_rows_count_without_quirks():
     assert mixCItwd(1, 2, [], table, quirks=True) > mixCItwd(1, 2, [], table)
 
 
+@pytest.mark.parametrize("test", TESTS)
+def test_only_categories_of_a_resample_count_without_quirks(test):
+    """A resample keeps the categories of its table, as a factor of R does."""
+    D = mixed_frame(share=0.05 if test in GAPPED else 0.0)
+    rows = np.flatnonzero(D["x"] != "mid")
+
+    def of(D):
+        return MixedImputation([D, D]) if test in IMPUTED else MixedTable.of(D)
+
+    for V in ([1, 2], [0, 1, 2], [1, 4, 0, 2]):
+        of_resample, right = (
+            [compiled_p(made(test, data, quirks=quirks), V) for quirks in (True, False)]
+            for data in (of(D).take(rows), of(D.iloc[rows]))
+        )
+        assert of_resample[1] == pytest.approx(right[1], rel=1e-9)
+        assert of_resample[0] > 1.01 * right[0]
+        assert getattr(pycupc, test)(V[0], V[1], V[2:], of(D).take(rows)) == pytest.approx(right[1], rel=1e-6)
+
+
 def test_fewer_than_two_complete_rows_are_no_test():
     D = mixed_frame(40, 0.0)
     D.loc[:19, "v"], D.loc[20:, "w"] = None, np.nan

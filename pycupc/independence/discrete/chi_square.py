@@ -11,6 +11,7 @@ all engines agree. Source: docs/contracts/contract.md, section 12.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +33,7 @@ def entropy(n: int) -> tuple[NDArray[np.int64], float, float]:
     return np.rint(f / unit).astype(np.int64), unit, 64 * largest * 2.0**-52 + 8 * n * unit
 
 
+@lru_cache(maxsize=4)
 def cutoffs(alpha: float, most: int) -> NDArray[np.float64]:
     """Largest G^2 that is judged independent, float64 (most + 1,), by degrees of freedom; entry 0 is unused.
 

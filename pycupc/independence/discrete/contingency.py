@@ -66,7 +66,7 @@ def prepare(suff: DiscreteSuffStat, alpha: float, *, quirks: bool) -> Data:
     observed = suff.df == "observed"
     cutoff = cutoffs(alpha, suff.n // (OBSERVATIONS_PER_OBSERVED_DF if observed else OBSERVATIONS_PER_DF))
     flags = (suff.adaptDF, bool(quirks), observed)
-    return Data(suff.codes, suff.nlev, *entropy(suff.n), cutoff, float(alpha), *flags)
+    return Data(suff.codes, suff.nlev, *entropy(suff.n), cutoff.copy(), float(alpha), *flags)
 
 
 def work_space(data: Data, x: NDArray[Any], y: NDArray[Any], sets: NDArray[Any]) -> Counting:

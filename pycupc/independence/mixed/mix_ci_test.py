@@ -48,7 +48,8 @@ def mixCItest(x: int, y: int, S: Sequence[int], suffStat: Any, *, quirks: bool =
         As for `gaussCItest`.
     suffStat : MixedTable, or a table of numbers and categories that it takes
     quirks : bool, default False
-        Reproduce the faults of micd in tests of categories only (docs/contracts/missing.md, section 5).
+        Reproduce the faults of micd (docs/contracts/missing.md, section 5): those of tests of categories only, and
+        categories that do not occur count for the degrees of freedom.
 
     Returns
     -------
@@ -106,7 +107,7 @@ def _of_complete_rows(V: list[int], table: MixedTable, *, quirks: bool, flexible
     if not kinds.any():
         return gaussCItest(0, 1, others, {"C": correlation(X[:, V]), "n": len(X)})
     if not kinds.all():
-        return _of_both_kinds(X[:, V], kinds, levels_of(table)[V])
+        return _of_both_kinds(X[:, V], kinds, levels_of(table)[V] if quirks else levels_in(X[:, V], kinds))
     if quirks and not flexible and codes_are_skipped(table, V):
         return _of_gapped_rows(V, table, quirks=True, flexible=False)
     return disCItest(0, 1, others, of_categories(table, V, all_levels=quirks and flexible), quirks=quirks)
@@ -119,9 +120,9 @@ def _of_gapped_rows(V: list[int], table: MixedTable, *, quirks: bool, flexible: 
     codes, rows = table.values[:, V], complete(table.values[:, V])
     if len(rows) < 2:
         return math.nan
-    levels = np.array([len(np.unique(column)) for column in rows.T])
+    levels = levels_in(rows, kinds)
     if not kinds.all():
-        return _of_both_kinds(rows, kinds, levels_of(table)[V] if quirks else np.where(kinds, levels, 0))
+        return _of_both_kinds(rows, kinds, levels_of(table)[V] if quirks else levels)
     if not flexible and len(rows) < OBSERVATIONS_PER_DF * free(levels):
         return 1.0
     if flexible:
@@ -138,6 +139,13 @@ def complete(values: Floats) -> Floats:
 def levels_of(table: MixedTable) -> Indices:
     """How many categories each column has, int64 (p,); 0 for numbers."""
     return np.array([0 if own is None else len(own) for own in table.categories], dtype=np.int64)
+
+
+def levels_in(rows: Floats, kinds: Mask) -> Indices:
+    """How many categories occur in each column of complete rows, int64 (k,); 0 for numbers."""
+    columns = zip(rows.T, kinds.tolist(), strict=True)
+    counts = [np.count_nonzero(np.bincount(column.astype(np.int64))) if kind else 0 for column, kind in columns]
+    return np.array(counts, dtype=np.int64)
 
 
 def least_codes(table: MixedTable) -> Floats:

@@ -12,7 +12,7 @@ from pycupc.independence.base import Floats, Indices
 from pycupc.independence.mixed.cells import Sums, Tables, Work, fill, grouped, in_groups, log_likelihoods, unfilled
 from pycupc.system.jit import compiled, frozen, jit_part
 
-#: Bytes of sums that a test keeps; those that were not used for longest are forgotten.
+#: Bytes of sums that a test keeps; those that were kept first are forgotten.
 KEPT = 1 << 28
 #: Bytes of log-likelihoods that a test keeps; then it begins anew, as it does with more room until then.
 KEPT_MODELS = 1 << 26
@@ -152,10 +152,11 @@ def _statistics(asked, found, V, levels, out):
 class LogLikelihoods:
     """The log-likelihoods of sets of variables of M tables.
 
-    `values` (M, n, p): numbers, and codes from 0 on where `levels` is positive. `quirks`: as of `mixMItest`.
+    `values` (M, n, p): numbers, and codes from 0 on where `levels` is positive. `counted`: how many of the levels count
+    for the degrees of freedom; 0 for numbers. `quirks`: as of `mixMItest`.
     """
 
-    def __init__(self, values: Floats, levels: Indices, *, quirks: bool = False) -> None:
+    def __init__(self, values: Floats, levels: Indices, counted: Indices, *, quirks: bool = False) -> None:
         M, n, p = values.shape
         kinds, flat = levels > 0, values.reshape(M * n, p)
         numbers = flat[:, ~kinds]
@@ -164,7 +165,7 @@ class LogLikelihoods:
             frozen((numbers - centre).T), np.ascontiguousarray(flat[:, kinds].T.astype(np.int64)),
             levels[kinds], centre, M, quirks,
         )  # fmt: skip
-        self._levels, self._n_categories = np.ascontiguousarray(levels), int(kinds.sum())
+        self._counted, self._n_categories = np.ascontiguousarray(counted), int(kinds.sum())
         self._place = np.where(kinds, np.cumsum(kinds) - 1, self._n_categories + np.cumsum(~kinds) - 1)
         self._pairs = np.array(np.tril_indices(min(len(self.tables.values), FEW)), dtype=np.int64)
         self._sums: dict[bytes, Sums] = {}
@@ -205,7 +206,7 @@ class LogLikelihoods:
                 if known is self._known:
                     _keep(known, asked.slot, found)
         out = np.empty((3, m))
-        _statistics(asked, found, V, self._levels, out)
+        _statistics(asked, found, V, self._counted, out)
         return out[0], out[1], out[2]
 
     def _evaluate(self, asked: Asked, groups: int, found: Floats) -> None:
@@ -222,13 +223,16 @@ class LogLikelihoods:
     def _filled(self, members: Indices, asked: Asked, some: Indices) -> Sums:
         """The sums by the configurations of these categories, with the products of all numbers of these models."""
         sums = self._of_categories(members)
-        if len(self.tables.values) > FEW and not sums.filled.all():
-            pairs, k = len(sums.filled), asked.numbers.shape[1]
-            a, b = np.empty((2, min(pairs, len(some) * k * (k + 1) // 2)), dtype=np.int64)
+        if len(self.tables.values) <= FEW:
+            return sums
+        pairs, k = len(sums.filled), asked.numbers.shape[1]
+        a, b = np.empty((2, min(pairs, len(some) * k * (k + 1) // 2)), dtype=np.int64)
+        with self._lock:  # whoever sees here that products are filled sees their values, too
             n = unfilled(sums, asked, some, np.zeros(pairs, dtype=np.bool_), a, b)
-            if n:
-                a, b = a[:n], b[:n]
-                fill(self.tables.values, sums, a, b)  # threads may do so together, and write the same
+        if n:
+            a, b = a[:n], b[:n]
+            fill(self.tables.values, sums, a, b)  # threads may do so together: each value is written once, and is equal
+            with self._lock:
                 sums.filled[a * (a + 1) // 2 + b] = True
         return sums
 
@@ -246,10 +250,12 @@ class LogLikelihoods:
         if q <= FEW:
             fill(self.tables.values, made, *self._pairs)
             made.filled[:] = True
-        size = sum(array.nbytes for array in made)
-        while self._sums and self._bytes + size > KEPT:
-            forgotten = self._sums.pop(next(iter(self._sums)), None)
-            self._bytes -= 0 if forgotten is None else sum(array.nbytes for array in forgotten)
-        self._sums[key] = made
-        self._bytes += size
+        with self._lock:
+            if (known := self._sums.get(key)) is not None:  # of another thread
+                return known
+            size = sum(array.nbytes for array in made)
+            while self._sums and self._bytes + size > KEPT:
+                self._bytes -= sum(array.nbytes for array in self._sums.pop(next(iter(self._sums))))
+            self._sums[key] = made
+            self._bytes += size
         return made

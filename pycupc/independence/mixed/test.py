@@ -22,6 +22,7 @@ from pycupc.independence.mixed.mix_ci_test import (
     codes_are_skipped,
     degrees_of_freedom,
     least_codes,
+    levels_in,
     levels_of,
     of_categories,
 )
@@ -60,16 +61,23 @@ class _TestOfBothKinds(SetwiseTest):
 
     def p_of_tests(self, x: Indices, y: Indices, S: Indices) -> Floats:
         V, p = np.column_stack([x, y, S]).astype(np.int64, copy=False), np.empty(len(x))
-        kinds = self.data.categorical
-        kind = kinds[V]
-        alike = (kind == kind[:, :1]).all(axis=1)
-        for chosen, made in ((alike & kind[:, 0], self._of_categories), (alike & ~kind[:, 0], self._of_numbers)):
+        kind = self.data.categorical[V]
+        categories = kind.sum(axis=1)  # how many of the variables are
+        of_both = (categories > 0) & (categories < V.shape[1])
+        if of_both.all():
+            return self._of_both(V)
+        for chosen, made in ((kind.all(axis=1), self._of_categories), (categories == 0, self._of_numbers)):
             if len(at := np.flatnonzero(chosen)):
-                place = np.cumsum(kinds == kind[at[0], 0]) - 1  # the position of a variable among its kind
-                p[at] = made(place[V[at]])
-        if len(at := np.flatnonzero(~alike)):
+                p[at] = made(self._place[V[at]])
+        if len(at := np.flatnonzero(of_both)):
             p[at] = self._of_both(V[at])
         return p
+
+    @cached_property
+    def _place(self) -> Indices:
+        """The position of each variable among those of its kind."""
+        kinds = self.data.categorical
+        return np.where(kinds, np.cumsum(kinds), np.cumsum(~kinds)) - 1
 
     @abstractmethod
     def _of_categories(self, V: Indices) -> Floats:
@@ -92,13 +100,15 @@ class MixedTest(_TestOfBothKinds):
 
     def __init__(self, data: MixedTable, alpha: float, **how: Any) -> None:
         super().__init__(data, alpha, **how)
-        self.cost = max(20.0, data.n / 200)  # the sums over the observations are shared by many tests
+        self.cost = max(15.0, data.n / 200)  # the sums over the observations are shared by many tests
 
     @cached_property
     def _likelihoods(self) -> LogLikelihoods:
         from pycupc.independence.mixed.models import LogLikelihoods  # loads Numba
 
-        return LogLikelihoods(self.data.values[None], levels_of(self.data))
+        table, levels = self.data, levels_of(self.data)
+        counted = levels if self.quirks else levels_in(table.values, table.categorical)
+        return LogLikelihoods(table.values[None], levels, counted)
 
     @cached_property
     def _discrete(self) -> DiscreteTest | TestwiseTest:
@@ -225,7 +235,7 @@ class TestwiseMixedTest(_TestOfBothKinds):
             return int(rows.shape[1]) + 2
         if self.flexible or not kinds.all() or len(rows) < 2:
             return 2
-        return OBSERVATIONS_PER_DF * free(np.array([len(np.unique(column)) for column in rows.T]))
+        return OBSERVATIONS_PER_DF * free(levels_in(rows, kinds))
 
     def note(self, n_edgetests: Sequence[int]) -> str:
         """How the answer of tests of categories only may differ from micd's, as of `TestwiseTest`."""
@@ -246,7 +256,8 @@ class ImputedMixedTest(_TestOfBothKinds):
     def _likelihoods(self) -> LogLikelihoods:
         from pycupc.independence.mixed.models import LogLikelihoods  # loads Numba
 
-        return LogLikelihoods(self._tested.values, self._tested.levels, quirks=self.quirks)
+        tested = self._tested
+        return LogLikelihoods(tested.values, tested.levels, tested.levels, quirks=self.quirks)
 
     @cached_property
     def _p_of_categories(self) -> Callable[..., Floats]:

@@ -32,6 +32,7 @@ class CausalGraph(NamedGraph):
         *("graph", "amat", "markov_blanket"),
         *("is_cpdag", "to_cpdag", "to_dag", "to_dowhy"),
     )
+    _MAKERS: ClassVar[Sequence[str]] = ("from_causallearn", "from_pgmpy")
 
     @staticmethod
     def from_causallearn(graph: Any) -> CausalGraph:

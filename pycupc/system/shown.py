@@ -81,10 +81,21 @@ class OfferedNames:
     """
 
     _OFFERED: ClassVar[Sequence[str]] = ()
+    _MAKERS: ClassVar[Sequence[str]] = ()  # functions for users that the class has to make a result, such as `load`
 
     def __dir__(self) -> list[str]:
-        classes = [of for of in type(self).__mro__ if of.__module__.split(".")[0] == "pycupc"]
-        own = {name for of in classes for name in vars(of)}
+        own = {name for of in _classes(type(self)) for name in vars(of)}
         own |= {part.name for part in fields(self)} if is_dataclass(self) else set()
-        offered = {name for of in classes for name in vars(of).get("_OFFERED", ())}
+        offered = offered_by(type(self))
         return sorted(name for name in super().__dir__() if name.startswith("_") or name in offered or name not in own)
+
+
+def offered_by(of: type[OfferedNames], *, itself: bool = False) -> set[str]:
+    """The names that results of a class offer; also those of the class `itself`, on request."""
+    lists = ("_OFFERED", "_MAKERS") if itself else ("_OFFERED",)
+    return {name for one in _classes(of) for names in lists for name in vars(one).get(names, ())}
+
+
+def _classes(of: type) -> list[type]:
+    """The class and those that it is derived from, as far as they are ours."""
+    return [one for one in of.__mro__ if one.__module__.split(".")[0] == "pycupc"]

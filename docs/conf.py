@@ -9,6 +9,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from docstring_links import link_names
 from generate import as_page, generate
+from public_names import described, leave_out_others
 from sphinx.application import Sphinx
 from sphinx.errors import ConfigError
 
@@ -32,6 +33,7 @@ nb_execution_timeout = 120
 nb_ipywidgets_js: dict[str, dict[str, str]] = {}  # the scripts of widgets, which nothing needs, lie on other servers
 
 autosummary_generate = True
+autosummary_context = {"described": described()}
 default_role = "literal"
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
@@ -64,4 +66,5 @@ def setup(app: Sphinx) -> None:
     except FileNotFoundError as error:
         raise ConfigError(str(error)) from error
     app.connect("source-read", lambda _, name, source: source.__setitem__(0, as_page(source[0], name)))
+    app.connect("autodoc-process-docstring", leave_out_others, priority=400)  # before numpydoc
     app.connect("autodoc-process-docstring", link_names, priority=600)  # after numpydoc

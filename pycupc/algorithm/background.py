@@ -73,7 +73,7 @@ def add_background_knowledge(
     graph = fit.sparse_graph
     with plain_if_small(2 * mg.steps_of(graph)):
         if check_input and (dag_and_cpdag(graph) is None or not is_closed(graph)):
-            fault = fit.not_a_cpdag() or "more of its edges have a direction that follows"
+            fault = fit._not_a_cpdag() or "more of its edges have a direction that follows"
             raise ValueError(f"fit must be a CPDAG, or one with known arrows, got a graph that is {fault}")
         mixed = mg.directed_as(graph)
         apply_rules(mixed, rule_4=True)
@@ -83,7 +83,7 @@ def add_background_knowledge(
                 raise _contradiction(fit, (tail, head, number), mixed.entry[mg.KIND, entry] == mg.BOTH)
         found = mg.to_sparse(mixed, graph)
         reasons = {**getattr(fit, "trace", {}), **mg.trace(mixed)}
-    changes: dict[str, Any] = fit.with_marks(found)
+    changes: dict[str, Any] = fit._with_marks(found)
     if hasattr(fit, "trace") and known is not None:
         changes |= {"trace": reasons, "notes": {**fit.notes, "known_afterwards": known.summary()}}  # type: ignore[attr-defined]
     return replace(fit, **changes)

@@ -45,7 +45,7 @@ def compile_everything(report: Report) -> float:
 def _run(*data: Any, **how: Any) -> None:
     fit = pc(*data, **{"alpha": 0.2, "engine": "cpu", **how})
     fit.p_values.of_edges(fit.sparse_graph)
-    if fit.has_dag:
+    if fit._has_dag:
         fit.to_cpdag()
 
 

@@ -142,9 +142,9 @@ def _fit(args: argparse.Namespace, record: writing.Run, shown: bool) -> tuple[Pc
 def _cpdag_of(fit: PcAlgo | PagAlgo) -> PcAlgo:
     """The result of pc with the CPDAG of the DAGs that extend its graph; ValueError if none does."""
     assert isinstance(fit, PcAlgo)  # as `inputs.check` has made sure
-    if not fit.has_dag:
+    if not fit._has_dag:
         way = "--u2pd retry gives a graph that a DAG extends, without --to-cpdag the graph is written as it is"
-        raise ValueError(f"--to-cpdag: no DAG extends the graph ({fit.without_dag()}); {way}; nothing was written")
+        raise ValueError(f"--to-cpdag: no DAG extends the graph ({fit._without_dag()}); {way}; nothing was written")
     return fit.to_cpdag()
 
 
@@ -201,7 +201,7 @@ def _edges_parquet(fit: PcAlgo | PagAlgo, path: Path, _: argparse.Namespace) -> 
     import pyarrow
     from pyarrow import parquet
 
-    columns = fit.edge_columns()
+    columns = fit._edge_columns()
     parquet.write_table(pyarrow.table(columns), path)
 
 

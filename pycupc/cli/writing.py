@@ -151,11 +151,11 @@ def graph_files(edges: str, graph: Callable[[Any], NamedGraph] = lambda result: 
         return FileKind(f"graph.{name}", edges_in(convention), write, too_large, part=graph)
 
     return (
-        text(edges, edges_in(exports.EDGE_LIST), lambda named: exports.csv(named.edge_columns()), part=graph),
+        text(edges, edges_in(exports.EDGE_LIST), lambda named: exports.csv(named._edge_columns()), part=graph),
         text(
             "amat.csv",
             lambda named: exports.PCALG_AMAT if isinstance(named, CausalGraph) else exports.PAG_AMAT,
-            lambda named: named.amat_csv(pag=not isinstance(named, CausalGraph)),
+            lambda named: named._amat_csv(pag=not isinstance(named, CausalGraph)),
             left_out=_no_amat,
             part=graph,
         ),

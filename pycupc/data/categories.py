@@ -194,7 +194,7 @@ def check_marks(names: Sequence[str], categories: Iterable[Sequence[Any] | None]
     if shown:
         text = "a mark of missing values would make categories of the numbers in these columns: {columns}. "
         text += "If it means a missing value: {remedy}; if it is a category, write a word"
-        raise ValueError(Message(text, columns=listed(shown), remedy=_means_missing(marks)))
+        raise ValueError(Message(text, columns=listed(shown), remedy=means_missing(marks)))
 
 
 def counted(names: Sequence[str], categories: Iterable[Iterable[Any] | None], of_file: str = "") -> Iterator[str]:
@@ -221,10 +221,10 @@ def _perhaps(words: Iterable[str]) -> str:
     """What to do if words mean that a value is missing; "" without any."""
     known = [*words]
     text = "; if {words} means a missing value: {remedy}"
-    return Message(text, words=listed([*map(repr, known)]), remedy=_means_missing(known)) if known else ""
+    return Message(text, words=listed([*map(repr, known)]), remedy=means_missing(known)) if known else ""
 
 
-def _means_missing(marks: Iterable[str]) -> Words:
+def means_missing(marks: Iterable[str]) -> Words:
     """How to say that texts mean a missing value."""
     known = [*marks]
     in_python = f"na={known} of the function that reads the file, or NaN in place of it"
@@ -239,8 +239,10 @@ def doubtful(names: Sequence[str], categories: Iterable[Iterable[Any] | None]) -
         signs = [text for text in texts if text and not any(map(str.isalnum, text))]
         for one, text in zip(kept or (), texts, strict=True):
             if text.casefold() in MISSING | {"nat", "<na>"} or (signs == [text] and is_mark(text)):
-                remedy = option("na", [str(one)], python="leave out these rows")
-                yield f"{one!r} is a category of {name}; if it means a missing value: {remedy}"
+                said = f"{one!r} is a category of {name}"
+                yield Message(
+                    "{said}; if it means a missing value: {remedy}", said=said, remedy=means_missing([str(one)])
+                )
 
 
 def refuse_measurements(names: Sequence[str], categories: Sequence[tuple[Any, ...]]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
@@ -23,9 +24,10 @@ from pycupc.data.categories import (
     values_of,
 )
 from pycupc.data.clean_columns import Decisions, is_identifier, numbers_the_rows, with_doubts
-from pycupc.data.in_memory import RawTable, chosen_columns, is_frame, with_columns
+from pycupc.data.in_memory import RawTable, chosen_columns, is_frame, rows_of, with_columns
 from pycupc.data.mixed import MixedTable
 from pycupc.data.names import DataError, listed
+from pycupc.data.readers import complete_rows
 from pycupc.data.source import STDIN
 from pycupc.data.table import Table
 from pycupc.data.text_columns import MANY_TEXTS, NotNumbersError, TextColumn
@@ -234,6 +236,17 @@ def content_of(
     if out := {} if source.typed else _no_values(content, keep):
         return _again(source, Decisions(out), len(content.table.names), kind, together=together, keep=keep)
     return content
+
+
+def complete_in_memory(data: Any, missing: str, kind: Columns | None, **how: Any) -> Any:
+    """A table in memory; with "drop-rows" without its incomplete rows, with "error" DataError if it has any."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # they come when the rest is read
+        table = content_of(data, kind, **how).table
+    words = table.values.dtype == object
+    holes = np.frompyfunc(is_missing, 1, 1)(table.values).astype(bool) if words else np.isnan(table.values)
+    complete_rows("data", RawTable(holes, list(table.names)), holes, missing)
+    return rows_of(data, np.flatnonzero(~holes.any(axis=1))) if holes.any() else data
 
 
 def _again(source: _Memory, decisions: Decisions, width: int, kind: Columns | None, **how: Any) -> Content:

@@ -92,6 +92,19 @@ def with_columns(data: Any, columns: Mapping[str, list[float]]) -> Any:
     return data
 
 
+def rows_of(data: Any, rows: NDArray[np.int64]) -> Any:
+    """Some rows of a table in memory, by position. TypeError if its rows cannot be chosen."""
+    if _has(data, "iloc"):  # pandas
+        return data.iloc[rows]
+    if _has(data, "take") and (_has(data, "schema") or not _has(data, "shape")):  # of Arrow, or a `MixedTable`
+        return data.take(rows)
+    if isinstance(data, (list, tuple)):
+        return [data[k] for k in rows.tolist()]
+    if not _has(data, "__getitem__"):
+        raise TypeError(f"rows can be left out of a DataFrame, an array or a file, got {_type(data)}")
+    return data[rows]
+
+
 def converted(data: Any, what: str) -> RawTable:
     """The numbers of an object in memory, NaN where a value is missing; `what` is named in messages.
 

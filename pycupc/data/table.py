@@ -21,6 +21,7 @@ from pycupc.data.categories import (
     code_table,
     counted,
     doubtful,
+    means_missing,
     read_categories,
     values_of,
 )
@@ -28,7 +29,7 @@ from pycupc.data.column_checks import Ends, Floats, Ints, ends_of
 from pycupc.data.in_memory import chosen_columns, converted
 from pycupc.data.names import check_labels, listed, listed_at, names_for
 from pycupc.data.readers import read_table
-from pycupc.data.text_layout import ReadOptions, option
+from pycupc.data.text_layout import ReadOptions
 from pycupc.system.localised_message import Argument, Message, Words
 from pycupc.system.logging import logger
 
@@ -210,11 +211,9 @@ def remarks_on(X: Floats, names: Sequence[str], ends: Ends | None = None) -> Ite
             "row and no variable, leave it out"
         )
     for j, number, count, rest in column_checks.sentinels(X, ends):
-        yield (
-            f"{names[j]} is {number} in {count:,} rows, far from all other values, which are {rest.min():g} to "
-            f"{rest.max():g}; if that means a missing value: "
-            + option("na", [number], python="leave out these rows, or impute the values")
-        )
+        text = "{name} is {number} in {n:,} rows, far from all other values, which are {low:g} to {high:g}"
+        said = text.format(name=names[j], number=number, n=count, low=rest.min(), high=rest.max())
+        yield Message("{said}; if that means a missing value: {remedy}", said=said, remedy=means_missing([number]))
 
 
 def _warn_of_rows(n: int, p: int, facts: dict[str, Any]) -> None:

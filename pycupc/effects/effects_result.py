@@ -218,7 +218,7 @@ class Effects(OfferedNames, InBlocks):
         names = np.array(self.labels, dtype=object)
         return data_frame({"cause": names[causes], "effect": names[effects], "n_values": number, **columns})
 
-    def top(self, k: int = 20, *, level: float = 0.95) -> pd.DataFrame:
+    def top(self, k: int = 20, *, level: float = 0.95, by: str = "units") -> pd.DataFrame:
         """The k pairs with the largest smallest absolute effect; memory follows k, not the number of pairs.
 
         Parameters
@@ -226,6 +226,10 @@ class Effects(OfferedNames, InBlocks):
         k : int
         level : float
             Of the confidence interval.
+        by : {"units", "sd"}, default "units"
+            In which unit the largest effects are sought: the units of the data, in which a variable with large numbers
+            comes first; or standard deviations of the effect per standard deviation of the cause, for variables of
+            different units. The table then has them as well, in the column in_sd.
 
         Returns
         -------
@@ -235,23 +239,33 @@ class Effects(OfferedNames, InBlocks):
             about the graph.
         """
         check_count("k", k)
+        if by not in ("units", "sd"):
+            raise ValueError(f"by must be 'units' or 'sd', got {by!r}")
+        sd = np.sqrt(np.where(self.C.diagonal() > 0, self.C.diagonal(), 1.0))  # a constant has no effect in any unit
+        ranked = self._scaled(sd) if by == "sd" else self
         if self.device is None:
-            x, y, _ = largest(self, k, 0.0)
+            x, y, _ = largest(ranked, k, 0.0)
         else:
             from pycupc.effects import on_gpu
 
-            x, y, _ = on_gpu.largest(self.C, self._local, k, 0.0, self.device)
+            x, y, _ = on_gpu.largest(ranked.C, ranked._local, k, 0.0, self.device)
         sets = [self.why(a, b, level=level) for a, b in zip(x.tolist(), y.tolist(), strict=True)]
         values = [np.array([reason.value for reason in reasons]) for reasons in sets]
         names = np.array(self.labels, dtype=object)
         least = [reasons[np.abs(v).argmin()] for reasons, v in zip(sets, values, strict=True)]
+        in_sd = {"in_sd": np.array([one.value for one in least]) * sd[x] / sd[y]} if by == "sd" else {}
         return data_frame({
             "cause": names[x], "effect": names[y], "n_values": np.array([*map(len, sets)], dtype=np.int64),
             "smallest": np.array([abs(reason.value) for reason in least]),
             "mean": np.array([v.mean() for v in values]),
             "sign_agreement": np.array([abs(np.sign(v).mean()) for v in values]),
             **{name: np.array([getattr(reason, name) for reason in least]) for name in _NUMBERS},
+            **in_sd,
         })  # fmt: skip
+
+    def _scaled(self, sd: Floats) -> Effects:
+        """The effects of the variables divided by these numbers, float64 (p,)."""
+        return replace(self, C=self.C / np.outer(sd, sd))
 
     def why(self, x: Variable, y: Variable, *, level: float = 0.95) -> Reasons:
         """Each possible effect of x on y with the parents of x that give it, and its confidence interval."""

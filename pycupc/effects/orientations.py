@@ -154,7 +154,7 @@ def check_maximal(graph: CausalGraph) -> None:
 
 def warn_unless_cpdag(graph: CausalGraph, stacklevel: int) -> None:
     """A warning where pcalg has a message: the answer is computed all the same."""
-    if text := graph.not_a_cpdag():
+    if text := graph._not_a_cpdag():
         text = Message("effects were computed although the graph is {text}", text=text)
         warnings.warn(text, stacklevel=stacklevel)
 

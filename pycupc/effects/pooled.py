@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -52,6 +52,9 @@ class PooledEffects(Effects):
     @property
     def source(self) -> str:
         return f"pooled over {len(self.matrices)} imputations"
+
+    def _scaled(self, sd: Floats) -> PooledEffects:
+        return replace(self, C=self.C / np.outer(sd, sd), matrices=self.matrices / np.outer(sd, sd))
 
     def rows(self, causes: slice) -> Floats:
         if self.method == "local":

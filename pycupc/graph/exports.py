@@ -99,15 +99,15 @@ class Exported(OfferedNames):
 
     def edges(self) -> pd.DataFrame:
         """Edge list: from, to, type (from --> to where directed), and pMax, r and what set the arrow."""
-        return data_frame(self.edge_columns())
+        return data_frame(self._edge_columns())
 
-    def edge_columns(self) -> dict[str, NDArray[Any]]:
+    def _edge_columns(self) -> dict[str, NDArray[Any]]:
         """The columns of `edges`."""
         tail, head, kind = self.sparse_graph.edge_list()
         names = np.array(self._names(), dtype=object)
         return {"from": names[tail], "to": names[head], "type": kind.astype(object), **self.edge_attributes()}
 
-    def amat_csv(self, *, pag: bool = False) -> str:
+    def _amat_csv(self, *, pag: bool = False) -> str:
         """pcalg's amat.cpdag, or its amat.pag, as CSV text."""
         names = self._names()
         amat = self.sparse_graph.amat_pag() if pag else self.sparse_graph.dense().T
@@ -124,7 +124,7 @@ class Exported(OfferedNames):
         type. Needs networkx (extra ``plot``).
         """
         nx = needed("networkx", "to_networkx()", "plot")
-        names, (_, _, *columns) = self._names(), self.edge_columns().items()
+        names, (_, _, *columns) = self._names(), self._edge_columns().items()
         data = {name: values.tolist() for name, values in columns}
         out: networkx.DiGraph = nx.DiGraph(convention=self.convention(BOTH_WAYS))
         out.add_nodes_from(names)
@@ -137,7 +137,7 @@ class Exported(OfferedNames):
         import igraph
 
         arcs = list(_arcs(self.sparse_graph))
-        columns = self.edge_columns()
+        columns = self._edge_columns()
         data = {name: values[[k for _, _, k in arcs]].tolist() for name, values in [*columns.items()][2:]}
         ends, names = [(u, v) for u, v, _ in arcs], {"name": list(map(str, self.labels))}
         return igraph.Graph(self.sparse_graph.p, ends, True, vertex_attrs=names, edge_attrs=data)
@@ -169,7 +169,7 @@ class Exported(OfferedNames):
         if others:
             kind, n = next(iter(others.items()))
             raise ValueError(f"a PDAG has directed and undirected edges only, got {counted(n, f'{kind} edge')}")
-        columns = self.edge_columns()
+        columns = self._edge_columns()
         ends = [*zip(columns["from"].tolist(), columns["to"].tolist(), strict=True)]
         directed = columns["type"] == DIRECTED
         out = PDAG(
@@ -235,7 +235,7 @@ class Exported(OfferedNames):
 
     def to_json(self) -> str:
         """JSON text: nodes and edges, ``convention`` says how to read an edge. Numbers that are not finite are null."""
-        columns = self.edge_columns()
+        columns = self._edge_columns()
         for name, values in columns.items():
             if values.dtype.kind == "f":
                 columns[name] = values.astype(object)

@@ -92,14 +92,14 @@ class NamedGraph(Exported):
         return f"{counted(self.p, 'variable')}, {counted(len(self.sparse_graph), 'edge')} ({self.kinds_of_edges()})"
 
     @property
-    def is_small(self) -> bool:
+    def _is_small(self) -> bool:
         """Whether notebooks show a picture of the graph."""
         return self.p <= MAX_SHOWN[0] and len(self.sparse_graph) <= MAX_SHOWN[1]
 
     def _repr_html_(self) -> str:
         """For notebooks: the counts, and a small picture if the graph is small enough and matplotlib is installed."""
         text = as_lines(repr(self)[1:-1])
-        if not self.is_small:
+        if not self._is_small:
             return f"<div>{text}</div>"
         try:
             figure = plotting.small_picture(self.sparse_graph, self.labels)

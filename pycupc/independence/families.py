@@ -10,7 +10,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 from pycupc.data.categories import keeping
-from pycupc.data.content import Content, content_of
+from pycupc.data.content import Content, complete_in_memory, content_of
 from pycupc.data.covariances import are_covariances
 from pycupc.data.names import listed
 from pycupc.data.text_layout import ReadOptions
@@ -116,7 +116,7 @@ def choose(
     missing : str, default "auto"
         Of missing values: "testwise", the default, leaves incomplete rows out of each test; "pairwise",
         "pairwise=min" and "pairwise=harmonic" take for each correlation the rows with both values; "impute=M" tests M
-        imputations by chained equations. Of a file also "drop-rows" and "error".
+        imputations by chained equations; "drop-rows" leaves incomplete rows out; "error" takes none.
     correlation : {"pearson", "spearman", "kendall", "normal-scores", "latent"}, optional
     nearest : bool, default False
         Of numbers, see `SuffStat.from_data`.
@@ -168,9 +168,13 @@ def choice_of(data: Any, wishes: Wishes, *, keep_columns: Sequence[str] = (), **
         raise ValueError(f"test must be one of 'auto', {', '.join(map(repr, WORDS))}, got {wishes.test!r}")
     if are_covariances(data):
         return of_covariances(data, wishes, keep_columns=keep_columns, **options)
-    options |= {"missing": wishes.missing} if wishes.missing in ("drop-rows", "error") else {}
     kind, together = None if named is None else named.columns, wishes.correlation is not None
     with keeping(keep_columns):
+        if wishes.missing in ("drop-rows", "error"):
+            if isinstance(data, (str, os.PathLike)):
+                options["missing"] = wishes.missing
+            else:
+                data = complete_in_memory(data, wishes.missing, kind, together=together, keep=keep_columns, **options)
         content = content_of(data, kind, together=together, keep=keep_columns, **options)
         if absent := [name for name in keep_columns if name not in content.table.names]:
             there = listed(content.table.names)

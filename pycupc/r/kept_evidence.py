@@ -41,9 +41,9 @@ def kept_result(sent: Sent, options: Mapping[str, Any], side: str, known: Correl
         return None
     if fit.labels != labels or not _same_pairs(graph, fit.sparse_graph):
         return None
-    if graph == fit.sparse_graph and fit.tests_of_levels().orientation != "random":
+    if graph == fit.sparse_graph and fit._tests_of_levels().orientation != "random":
         return fit
-    drawn = fit.tests_of_levels().orientation == "random"
+    drawn = fit._tests_of_levels().orientation == "random"
     return replace(fit, sparse_graph=graph, trace={} if drawn else _of_common_marks(fit, graph))
 
 

@@ -152,7 +152,7 @@ def _rebuilt(sent: Sent, options: Mapping[str, Any], data: Data | None, known: d
         if options["known"]:
             fit = with_reasons(fit, tests)
     if tests and options["question"] != "edges":
-        of_levels = fit.tests_of_levels()
+        of_levels = fit._tests_of_levels()
         of_levels.find_untested = tests[0].find_untested(of_levels.found_sepset, of_levels.p_values)
     return fit
 

@@ -152,7 +152,7 @@ class Job(Background):
         arrays = fit.to_arrays(None)
         if fit.found_sepset is not fit.sepset and "ambiguous_triples" in fit.notes:
             arrays |= sepset_arrays(fit.found_sepset, "found_")
-        plain = to_plain(arrays) | untested_arrays(fit.tests_of_levels().untested)
+        plain = to_plain(arrays) | untested_arrays(fit._tests_of_levels().untested)
         if options["evidence"]:
             plain["evidence"] = np.frombuffer(fit.to_bytes(p_values=bool(options["pMax"])), np.uint8)
         values: dict[str, Any] = {"max_ord": int(fit.max_ord), "quirks": ""}
@@ -161,7 +161,7 @@ class Job(Background):
             values["notes"] = [in_r(note, fit.labels) for note in notes if isinstance(note, str)]
             values["max_ord_pdsep"] = int(fit.max_ord_pdsep)
             return values, plain
-        note = in_r(fit.cpdag_note(), fit.labels)
+        note = in_r(fit._cpdag_note(), fit.labels)
         return values | {
             "engine": fit.engine,
             "quirks": in_r(fit.notes.get("quirks", ""), fit.labels),

@@ -64,11 +64,11 @@ class TestedGraph(NamedGraph):
         """Headline of the page of `explore`."""
         raise NotImplementedError
 
-    def tests_of_levels(self) -> TestedResult:
+    def _tests_of_levels(self) -> TestedResult:
         """The result of the levels of the skeleton."""
         raise NotImplementedError
 
-    def page_note(self) -> str:
+    def _page_note(self) -> str:
         """A sentence about the graph for its page, or ""."""
         return ""
 
@@ -95,7 +95,7 @@ class TestedGraph(NamedGraph):
         return self._why(i, j)
 
     def edge_attributes(self) -> dict[str, NDArray[Any]]:
-        """pMax and r of each edge, and what set its marks (`edge_columns`), in the order of `SparseGraph.edge_list`."""
+        """pMax and r of each edge, and what set its marks, in the order of `SparseGraph.edge_list`."""
         return {name: values.copy() for name, values in self._edge_attributes.items()}
 
     @cached_property
@@ -104,7 +104,7 @@ class TestedGraph(NamedGraph):
 
     def _head_lines(self, name: str) -> list[str]:
         """The first lines of a summary, which begins with the `name` of the algorithm."""
-        degrees, found = self.sparse_graph.degrees(), self.tests_of_levels()
+        degrees, found = self.sparse_graph.degrees(), self._tests_of_levels()
         top = int(degrees.argmax())
         observations = "" if found.n is None else f", {counted(found.n, 'observation')}"
         alpha = "" if found.alpha is None else f", alpha {found.alpha:g}"

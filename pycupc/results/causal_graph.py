@@ -32,6 +32,7 @@ class CausalGraph(NamedGraph):
         *("graph", "amat", "markov_blanket"),
         *("is_cpdag", "to_cpdag", "to_dag", "to_dowhy"),
     )
+    _MAKERS: ClassVar[Sequence[str]] = ("from_causallearn", "from_pgmpy")
 
     @staticmethod
     def from_causallearn(graph: Any) -> CausalGraph:
@@ -67,7 +68,7 @@ class CausalGraph(NamedGraph):
         edges = SparseGraph.from_cells(len(place), row, column, np.ones(len(row), dtype=np.int8))
         return CausalGraph(labels=check_labels(list(map(str, place)), len(place)), sparse_graph=edges)
 
-    def with_marks(self, graph: SparseGraph) -> dict[str, Any]:
+    def _with_marks(self, graph: SparseGraph) -> dict[str, Any]:
         """The attributes that change if the edges get the marks of `graph`."""
         return {"sparse_graph": graph}
 
@@ -82,12 +83,12 @@ class CausalGraph(NamedGraph):
         """Whether the graph is a CPDAG: the arrows that some DAG has in common with all DAGs equivalent to it.
 
         A graph with bidirected edges or a directed cycle is none, nor is one with more arrows, or fewer, than the DAGs
-        that extend it have in common. `not_a_cpdag` says which.
+        that extend it have in common. `_not_a_cpdag` says which.
         """
         return self._dag_and_cpdag is not None and self._dag_and_cpdag[1] == self.sparse_graph
 
     @property
-    def has_dag(self) -> bool:
+    def _has_dag(self) -> bool:
         """Whether a DAG extends the graph: whether `to_dag` gives one."""
         return self._dag_and_cpdag is not None
 
@@ -99,20 +100,20 @@ class CausalGraph(NamedGraph):
         tail, head, kind = self.sparse_graph.edge_list()
         return directed_cycle(tail[kind == DIRECTED], head[kind == DIRECTED], self.p)
 
-    def not_a_cpdag(self) -> str:
+    def _not_a_cpdag(self) -> str:
         """Why the graph is not a CPDAG, as a sentence without its full stop; "" if it is one. With a remedy."""
         if self.is_cpdag:
             return ""
-        if self.has_dag:
+        if self._has_dag:
             text = "not a CPDAG: a DAG extends the graph, but its CPDAG has other arrows; {cpdag} gives it"
             return Message(text, cpdag=CPDAG)
         counts = self.sparse_graph.counts()
         if n := sum(counts[kind] for kind in [*counts][3:]):
             return f"not a CPDAG: {n:,} edge{'s have circles' if n > 1 else ' has a circle'}"
         text = "not a CPDAG: {why}; {retry} gives a graph that a DAG extends"
-        return Message(text, why=self.without_dag(), retry=RETRY)
+        return Message(text, why=self._without_dag(), retry=RETRY)
 
-    def without_dag(self) -> str:
+    def _without_dag(self) -> str:
         """Why no DAG extends this graph, which has none and has no circles, in a few words."""
         if n := self.sparse_graph.counts()[BIDIRECTED]:
             return f"{n:,} edge{'s are' if n > 1 else ' is'} bidirected"
@@ -145,5 +146,5 @@ class CausalGraph(NamedGraph):
 
     def _extended(self, which: int) -> CausalGraph:
         if self._dag_and_cpdag is None:
-            raise ValueError(f"no DAG extends this graph: {self.not_a_cpdag()}")
+            raise ValueError(f"no DAG extends this graph: {self._not_a_cpdag()}")
         return CausalGraph(labels=self.labels, sparse_graph=self._dag_and_cpdag[which])

@@ -76,7 +76,7 @@ def sepset_columns(fit: Any) -> dict[str, NDArray[Any]]:
     ValueError if the result of a Gaussian test was loaded without its partial correlations.
     """
     names = np.array(fit.labels, dtype=object)
-    of_levels, later = fit.tests_of_levels(), fit.later
+    of_levels, later = fit._tests_of_levels(), fit.later
     cells = FlatCells(*map(np.concatenate, zip(of_levels.found_sepset.flat(by_row=False), later.cells(), strict=True)))
     by_row = np.lexsort((cells.y, cells.x))
     x, y, length, members = cells.take(by_row)

@@ -49,7 +49,7 @@ def content(
     nodes, at, part = part_of(graph, fit.labels, edge_p, around, radius)
     place = np.full(p, -1, dtype=np.int64)
     place[nodes] = np.arange(len(nodes))
-    levels = fit.tests_of_levels()
+    levels = fit._tests_of_levels()
     names = [k if k >= 0 else label for k, label in zip(place.tolist(), fit.labels, strict=True)]
     removed, named = _removed(fit, place)
     low, high, edge_p = graph.low[at], graph.high[at], edge_p[at]
@@ -69,7 +69,7 @@ def content(
     of_pairs, missing = _effects(effects, fit.labels, nodes)
     notes = getattr(fit, "notes", {})  # which a consensus lacks
     read = [f"{name.capitalize()}: {notes[name]}." for name in ("data", "test") if name in notes]
-    part["note"] = " ".join(filter(None, (fit.page_note(), *read, part["note"], missing)))
+    part["note"] = " ".join(filter(None, (fit._page_note(), *read, part["note"], missing)))
     return Content(
         **part,
         title=fit.title,
@@ -140,7 +140,7 @@ def _removed(fit: TestedGraph, place: Integers) -> tuple[RemovedPairs, Integers]
     Of more than MAX_REMOVED, the pairs of the highest levels are kept, and of the lowest of these levels the pairs with
     the largest |r|, that is the smallest p. Pairs that were removed after the levels come last.
     """
-    found, later, shown = fit.tests_of_levels(), fit.later, place >= 0
+    found, later, shown = fit._tests_of_levels(), fit.later, place >= 0
     of_levels, gone = found.found_sepset.flat(by_row=False), found.removals
     known = len(gone) > 0  # else a result of R: the sets are there, the tests are not
     r = gone.r if known and gone.r_recorded else np.full(len(of_levels.x), math.nan)
@@ -251,6 +251,6 @@ class ExplorableGraph(TestedGraph):
             raise ValueError(f"units must be of variables of the graph, got {unknown[0]!r}")
         shown = found.labels[: found.graph.p]
         if name is None:
-            name = getattr(self.tests_of_levels(), "notes", {}).get("file", "").split(".")[0]
+            name = getattr(self._tests_of_levels(), "notes", {}).get("file", "").split(".")[0]
         found = replace(found, name=str(name), units=[units.get(label, "") for label in shown] if units else ())
         return show_page(found, path, show=show)

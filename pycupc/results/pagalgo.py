@@ -117,7 +117,7 @@ class PagAlgo(StoredResult, ExplorableGraph):
 
     def summary(self) -> str:
         """Size, edges, levels and later tests of the run, as text."""
-        lines = [*self._head_lines(self.method.upper()), *self.skeleton_fit.lines_of_levels()]
+        lines = [*self._head_lines(self.method.upper()), *self.skeleton_fit._lines_of_levels()]
         later = self.later
         if later.n_tests:
             largest = max((size for size, n in enumerate(later.n_tests) if n), default=0)
@@ -129,7 +129,7 @@ class PagAlgo(StoredResult, ExplorableGraph):
         notes = {**self.skeleton_fit.notes, **self.notes}
         return Text("\n".join([*lines, *closing_lines(notes, self.engine)]))
 
-    def tests_of_levels(self) -> PcAlgo:
+    def _tests_of_levels(self) -> PcAlgo:
         return self.skeleton_fit
 
     def _why(self, i: int, j: int) -> Why:

@@ -127,14 +127,14 @@ class PcAlgo(StoredResult, TestedResult, ExplorableGraph, CausalGraph):
         """Whether the edges have been oriented, as by `pc`, although none need have a direction."""
         return METHODS[self.method].graph == "cpdag" or self.edge_counts()[1] < len(self.sparse_graph)
 
-    def cpdag_note(self, *, remedy: bool = True) -> str:
+    def _cpdag_note(self, *, remedy: bool = True) -> str:
         """That arrows or tests contradict each other where the graph is not a CPDAG, without a full stop; else "".
 
         Also "" for a skeleton, whose edges have no directions yet. A graph with known arrows, which has more than a
         CPDAG, is only reported if no DAG extends it. With a `remedy` if there is one.
         """
         known = "known_before" in self.notes or "known_afterwards" in self.notes
-        if not self.oriented or (known and self.has_dag):
+        if not self.oriented or (known and self._has_dag):
             return ""
         return contradictions(self, self.notes, known=known, remedy=remedy)
 
@@ -157,14 +157,14 @@ class PcAlgo(StoredResult, TestedResult, ExplorableGraph, CausalGraph):
     def summary(self) -> str:
         """Size, edges and levels of the run, as text."""
         lines = self._head_lines("PC-stable")
-        if note := self.cpdag_note():
+        if note := self._cpdag_note():
             lines.append(note)
-        return Text("\n".join([*lines, *self.lines_of_levels(), *closing_lines(self._notes_shown(), self.engine)]))
+        return Text("\n".join([*lines, *self._lines_of_levels(), *closing_lines(self._notes_shown(), self.engine)]))
 
     def _notes_shown(self) -> dict[str, Any]:
         return {name: note for name, note in self.notes.items() if name != CONTRADICTING}
 
-    def lines_of_levels(self) -> list[str]:
+    def _lines_of_levels(self) -> list[str]:
         """The part of the summary about the levels."""
         removed = self.p * (self.p - 1) // 2 - len(self.sparse_graph) - len(self.found_sepset.gaps())
         return level_lines(self.levels, self.n_edgetests) + self.untested.sentences(removed)
@@ -174,13 +174,13 @@ class PcAlgo(StoredResult, TestedResult, ExplorableGraph, CausalGraph):
     title = "PC-stable graph"
     later = LaterTests()
 
-    def tests_of_levels(self) -> PcAlgo:
+    def _tests_of_levels(self) -> PcAlgo:
         """The result itself: all its tests are of the levels."""
         return self
 
-    def page_note(self) -> str:
-        """`cpdag_note` as a sentence, without a remedy: who reads the page may not have the program."""
-        note = self.cpdag_note(remedy=False)
+    def _page_note(self) -> str:
+        """`_cpdag_note` as a sentence, without a remedy: who reads the page may not have the program."""
+        note = self._cpdag_note(remedy=False)
         return note and f"{note[:1].upper()}{note[1:]}."
 
     def _why(self, i: int, j: int) -> Why:

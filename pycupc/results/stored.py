@@ -26,6 +26,7 @@ class StoredResult:
     """A result as metadata, ready for JSON, and arrays; and back."""
 
     _OFFERED: ClassVar[Sequence[str]] = ("save",)
+    _MAKERS: ClassVar[Sequence[str]] = ("load",)
     KIND: ClassVar[npz.Kind]
 
     def contents(self, *, evidence: bool | None = None, p_values: flat.PValueForm = "evidence") -> Contents:

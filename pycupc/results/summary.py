@@ -66,7 +66,7 @@ def contradictions(graph: CausalGraph, notes: Mapping[str, Any], *, known: bool,
         return ""
     counts = graph.sparse_graph.counts()
     if len(counts) > 3:  # with circles: not a graph of pc
-        return graph.not_a_cpdag()
+        return graph._not_a_cpdag()
     bidirected = counts[BIDIRECTED]
     if edges := bidirected or notes.get(CONTRADICTING, 0):
         who = f"arrows contradict each other on {counted(edges, 'edge')}"
@@ -77,10 +77,10 @@ def contradictions(graph: CausalGraph, notes: Mapping[str, Any], *, known: bool,
     kept = "kept as they are" if known else "kept as pcalg has them"
     if bidirected:
         kept = "marked as bidirected"
-    elif not graph.has_dag:
-        kept += f" ({graph.without_dag()})"
+    elif not graph._has_dag:
+        kept += f" ({graph._without_dag()})"
     if known or not remedy:
         return f"{who}, which is usual in real data; {kept}"
     text = "{who}, which is usual in real data; {kept}; {way} gives a "
-    text += "CPDAG" if graph.has_dag else "graph that a DAG extends"
-    return Message(text, who=who, kept=kept, way=CPDAG if graph.has_dag else RETRY)
+    text += "CPDAG" if graph._has_dag else "graph that a DAG extends"
+    return Message(text, who=who, kept=kept, way=CPDAG if graph._has_dag else RETRY)

@@ -214,11 +214,11 @@ class Consensus(StableGraph, CausalGraph):
     be a CPDAG; there may even be a cycle.
     """
 
-    def with_marks(self, graph: SparseGraph) -> dict[str, Any]:
+    def _with_marks(self, graph: SparseGraph) -> dict[str, Any]:
         turned = graph.edge_list()[0] != self.sparse_graph.edge_list()[0]
         both, shares = ("directed", "reversed"), self.frequencies  # which are about from and to
         listed = {a: np.where(turned, shares[b], shares[a]) for a, b in (both, both[::-1])}
-        return {**super().with_marks(graph), "frequencies": {**shares, **listed}}
+        return {**super()._with_marks(graph), "frequencies": {**shares, **listed}}
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

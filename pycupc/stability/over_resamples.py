@@ -35,6 +35,7 @@ class OverResamples(OfferedNames):
         "indices",
         "save",
     )
+    _MAKERS: ClassVar[Sequence[str]] = ("load",)
     KIND: ClassVar[npz.Kind]
     #: The other attributes that are facts in a file, and the attributes that are arrays.
     FACTS: ClassVar[tuple[str, ...]]

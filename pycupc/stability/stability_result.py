@@ -112,9 +112,9 @@ class Stability(OverResamples):
         TypeError, ValueError
             If `threshold` is not in [0, 1], or `alpha` is not a level of the run.
         """
-        return data_frame(self.edge_columns(threshold, alpha))
+        return data_frame(self._edge_columns(threshold, alpha))
 
-    def edge_columns(self, threshold: float = 0.5, alpha: float | None = None) -> dict[str, NDArray[Any]]:
+    def _edge_columns(self, threshold: float = 0.5, alpha: float | None = None) -> dict[str, NDArray[Any]]:
         """The columns of `edges`."""
         counts = self._counts(alpha)
         kept = self._frequent(counts.adjacent, threshold)
@@ -131,7 +131,7 @@ class Stability(OverResamples):
 
     def columns(self, threshold: float = 0.0) -> dict[str, NDArray[Any]]:
         """The columns of `to_pandas`."""
-        parts = [self.edge_columns(threshold, alpha) for alpha in self.alphas]
+        parts = [self._edge_columns(threshold, alpha) for alpha in self.alphas]
         return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
     def path(self, threshold: float = 0.0) -> pd.DataFrame:
@@ -264,7 +264,7 @@ class Stability(OverResamples):
 
     def _figure(self) -> Any:
         stable = self.consensus()
-        return stable.small_picture() if stable.is_small else None
+        return stable.small_picture() if stable._is_small else None
 
     def summary(self) -> str:
         """Size of the study and numbers of edges by frequency, as text."""

@@ -8,7 +8,7 @@ import io
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 _NUMBER = re.compile(r"[-+]?(\d[\d,]*\.?\d*(e[-+]?\d+)?|inf|nan)")
 #: Between two cells of a table in a text.
@@ -73,18 +73,41 @@ def as_picture(figure: Any, alt: str, *, pixels: int = 900) -> str:
     return f'<img alt="{html.escape(alt)}" style="max-width: 36em" src="data:image/png;base64,{source}" />'
 
 
+#: Names that results had in version 0.2.0 or 0.3.0 and that are private now: they can be read as ever.
+FORMER = frozenset((
+    *("page_note", "cpdag_note", "edge_columns", "amat_csv", "lines_of_levels", "tests_of_levels"),
+    *("is_small", "has_dag", "without_dag", "not_a_cpdag", "with_marks"),
+))  # fmt: skip
+
+
 class OfferedNames:
     """Completion (``dir``) offers the names that users need, which the classes list by task in `_OFFERED`.
 
-    The other public names are for the modules of the package, and for programs written for earlier versions: they can
-    be read as ever.
+    The other public names are for the modules of the package, and for programs written for earlier versions. Those of
+    `FORMER` are read from the private ones.
     """
 
     _OFFERED: ClassVar[Sequence[str]] = ()
+    _MAKERS: ClassVar[Sequence[str]] = ()  # functions for users that the class has to make a result, such as `load`
 
     def __dir__(self) -> list[str]:
-        classes = [of for of in type(self).__mro__ if of.__module__.split(".")[0] == "pycupc"]
-        own = {name for of in classes for name in vars(of)}
+        own = {name for of in _classes(type(self)) for name in vars(of)}
         own |= {part.name for part in fields(self)} if is_dataclass(self) else set()
-        offered = {name for of in classes for name in vars(of).get("_OFFERED", ())}
+        offered = offered_by(type(self))
         return sorted(name for name in super().__dir__() if name.startswith("_") or name in offered or name not in own)
+
+    if not TYPE_CHECKING:  # a type checker would take every name for one of these
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self, f"_{name}") if name in FORMER else object.__getattribute__(self, name)
+
+
+def offered_by(of: type[OfferedNames], *, itself: bool = False) -> set[str]:
+    """The names that results of a class offer; also those of the class `itself`, on request."""
+    lists = ("_OFFERED", "_MAKERS") if itself else ("_OFFERED",)
+    return {name for one in _classes(of) for names in lists for name in vars(one).get(names, ())}
+
+
+def _classes(of: type) -> list[type]:
+    """The class and those that it is derived from, as far as they are ours."""
+    return [one for one in of.__mro__ if one.__module__.split(".")[0] == "pycupc"]

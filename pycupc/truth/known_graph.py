@@ -24,6 +24,7 @@ class KnownGraph(CausalGraph):
 
     Attributes
     ----------
+    labels : tuple of str
     coefficients : ndarray of float64 (m,)
         Of each edge, in the order of ``edges()``, how much its second variable changes for one unit more of the first.
     """

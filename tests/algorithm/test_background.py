@@ -143,7 +143,7 @@ def test_a_result_keeps_its_evidence_and_gains_reasons():
     assert dict(got.trace) == {(0, 1): ("tier", 0, 1), (1, 2): ("R1", 0, 1, 2)}
     assert got.sepset == fit.sepset
     assert got.notes["known_afterwards"] == "2 tiers"
-    assert got.cpdag_note() == ""
+    assert got._cpdag_note() == ""
     assert "arrow follows from the tiers" in str(got.why("a", "b"))
     assert fit.edge_counts() == (0, 2, 0)
 

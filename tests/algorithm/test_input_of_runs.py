@@ -457,6 +457,10 @@ def test_the_notice_of_a_sentinel_names_the_option(here, capsys):
     frame.to_csv("d.csv", index=False)
     assert run("run", "d.csv", "--plot", "none") == cli.OK
     assert "if that means a missing value: --na -999" in capsys.readouterr().err
+    remedy = r"na=\['-999'\] of the function that reads the file, or NaN in place of it"
+    with pytest.warns(UserWarning, match=f"^c is -999 in 3 rows, .*if that means a missing value: {remedy}$"):
+        pycupc.choose(frame)
+    assert len(pycupc.choose("d.csv", na=["-999"]).content.gaps) == 1
     assert run("run", "d.csv", "--na", "-999", "--missing", "drop-rows", "--plot", "none", "--force") == cli.OK
     assert "3 of 60 rows dropped, 3 because of c" in capsys.readouterr().err
 

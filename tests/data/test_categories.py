@@ -207,7 +207,7 @@ def test_signs_may_be_categories():
     assert list(map(len, MixedTable.of(frame).categories)) == [3, 4, 2]
     words = frame.assign(c=["?", "x", "y"] * 20)
     for data in (DiscreteSuffStat.from_data, lambda table: IncompleteTable(table, categories=True)):
-        with pytest.warns(UserWarning, match=r"^'\?' is a category of c; if it means a missing value: leave out these"):
+        with pytest.warns(UserWarning, match=r"^'\?' is a category of c; if it means a missing value: na="):
             data(words)
 
 

@@ -116,6 +116,32 @@ def test_summaries_and_top():
         )
 
 
+@pytest.mark.parametrize("method", ["local", "optimal"])
+def test_effects_are_ranked_in_standard_deviations_on_request(method):
+    graph, X = _fit(np.random.default_rng(3))
+    units = np.where(np.arange(X.shape[1]) % 2, 1000.0, 0.01)
+    E, of_standardised = (
+        pycupc.effects(graph, data, method=method) for data in (X * units, (X - X.mean(axis=0)) / X.std(axis=0))
+    )
+    top, want = E.top(9, by="sd"), of_standardised.top(9)
+    np.testing.assert_allclose(top["in_sd"], want["value"], rtol=1e-9)  # equal ones, x on y and y on x, in any order
+    pairs = [{*zip(found["cause"], found["effect"], strict=True)} for found in (top, want)]
+    assert pairs[0] == pairs[1]
+    for row in top.itertuples():  # the other columns stay in the units of the data
+        assert row.value in E[row.cause, row.effect].tolist()
+    assert E.top(9)["effect"].tolist() != top["effect"].tolist()
+    assert "in_sd" not in E.top(9)
+    with pytest.raises(ValueError, match="by must be 'units' or 'sd', got 'z'"):
+        E.top(3, by="z")
+
+
+def test_noise_in_a_large_unit_is_not_the_first_of_the_example_in_standard_deviations():
+    data = pycupc.load_example()
+    E = pycupc.effects(pycupc.pc(data, alpha=0.01), data)
+    assert E.top(1)["effect"].tolist() == ["co2"]
+    assert "co2" not in E.top(15, by="sd")["effect"].tolist()
+
+
 def test_small_blocks_change_nothing(monkeypatch):
     graph, X = _fit(np.random.default_rng(3))
     want = pycupc.effects(graph, X)
@@ -374,7 +400,7 @@ def test_a_constant_column_has_no_effects_whatever_its_value():
     with pytest.warns(UserWarning, match="constant columns"):
         found = pycupc.effects(graph, data)
     assert np.isnan(found[0, 1]).all()
-    assert "1" not in {*found.top()["cause"]}
+    assert "1" not in {*found.top()["cause"], *found.top(by="sd")["cause"]}
 
 
 def test_variances_beyond_the_range_of_float64_are_refused():
@@ -428,6 +454,7 @@ def test_effects_of_imputations_are_pooled_by_rubins_rules():
     fit = pycupc.pc(data, alpha=0.05)
     found = pycupc.effects(fit, data)
     assert "pooled over 4 imputations" in repr(found)
+    assert found.top(by="sd")["in_sd"].abs().is_monotonic_decreasing
     tested = 0
     for x in range(5):
         for y in range(5):

@@ -132,20 +132,20 @@ def test_matrices_state_their_direction(graph):
     assert (amat.loc["b", "a"], amat.loc["a", "b"]) == (1, 0)
     np.testing.assert_array_equal(amat.to_numpy(), matrix.to_numpy().T)
     assert list(amat.index) == list(amat.columns) == LABELS
-    assert shown.amat_csv() == amat.to_csv(lineterminator="\n")
+    assert shown._amat_csv() == amat.to_csv(lineterminator="\n")
 
 
 def test_amat_csv_of_a_pag_is_read_back():
-    text = named(GRAPHS["pag"]).amat_csv(pag=True)
+    text = named(GRAPHS["pag"])._amat_csv(pag=True)
     assert NamedGraph.from_amat_pag(pd.read_csv(io.StringIO(text), index_col=0)).sparse_graph == GRAPHS["pag"]
 
 
 def test_csv_quotes_every_name_that_needs_it(graph):
     names = ["a\r", "b\r\nc", 'd"e', "f,g", "NA"]
-    of_edges = exports.csv(named(graph, names).edge_columns())
-    for text in (named(graph, names).amat_csv(), of_edges):
+    of_edges = exports.csv(named(graph, names)._edge_columns())
+    for text in (named(graph, names)._amat_csv(), of_edges):
         assert "\r\n" not in text.replace("b\r\nc", "")
-    assert [line[0] for line in csv.reader(io.StringIO(named(graph, names).amat_csv(), newline=""))] == ["", *names]
+    assert [line[0] for line in csv.reader(io.StringIO(named(graph, names)._amat_csv(), newline=""))] == ["", *names]
     read = list(csv.reader(io.StringIO(of_edges, newline="")))
     assert {*read[0]} == {"from", "to", "type"}
     assert [line[:2] for line in read[1:]] == named(graph, names).edges()[["from", "to"]].to_numpy().tolist()
@@ -155,7 +155,7 @@ def test_edges_table_round_trips(any_graph):
     table = named(any_graph, LABELS, {"z_min": np.arange(len(any_graph))}).edges()
     assert list(table.columns) == ["from", "to", "type", "z_min"]
     assert graph_of_edges(table[["from", "to", "type"]].itertuples(index=False)) == any_graph
-    read = pd.read_csv(io.StringIO(exports.csv(named(any_graph).edge_columns())))
+    read = pd.read_csv(io.StringIO(exports.csv(named(any_graph)._edge_columns())))
     assert graph_of_edges(read.itertuples(index=False)) == any_graph
 
 

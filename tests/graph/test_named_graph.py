@@ -276,13 +276,13 @@ def test_graphviz_reads_it(hostile):
 
 
 def test_csv_is_what_pandas_writes(fit):
-    columns = fit.edge_columns()
+    columns = fit._edge_columns()
     columns["more"] = np.array([np.nan, -np.inf, *range(len(columns["from"]) - 2)])
     columns["from"][0] = 'a "quoted", name\n'
     import pandas as pd
 
     assert exports.csv(columns) == pd.DataFrame(columns).to_csv(index=False, lineterminator="\n")
-    assert fit.amat_csv() == fit.amat().to_csv(lineterminator="\n")
+    assert fit._amat_csv() == fit.amat().to_csv(lineterminator="\n")
 
 
 def test_large_evidence_is_saved_only_when_asked_for(fit, data, tmp_path, monkeypatch):

@@ -586,7 +586,7 @@ def test_numbers_that_may_mean_a_missing_value_are_named_in_any_table(tmp_path):
         warnings.simplefilter("always")
         MixedTable.of(table).check()
     text = " ".join(str(one.message) for one in found)
-    assert re.search("a is -99 in 4 rows.*'nan' is a category of w; if it means a missing value: leave out", text)
+    assert re.search("a is -99 in 4 rows.*'nan' is a category of w; if it means a missing value: na=", text)
     MixedTable.of(table).take(np.arange(60)).check()  # of resamples nothing is said again: warnings are errors
     MixedTable.of(table).take(np.arange(0, 9, 3)).check()  # with one value of w, in as many rows as it has values
     table.drop(columns="w").assign(w=["up", "down"] * 30).to_csv(tmp_path / "d.csv", index=False)
@@ -613,7 +613,6 @@ def test_what_is_said_of_data_to_impute_is_said_once(tmp_path, how):
 
 def test_words_that_may_mean_a_missing_value_are_named_where_they_are_categories():
     table = pd.DataFrame({"a": ["None", "mild"] * 9, "b": ["x", "y", "z"] * 6})
-    with pytest.warns(
-        UserWarning, match="^'None' is a category of a; if it means a missing value: leave out these rows$"
-    ):
+    remedy = r"na=\['None'\] of the function that reads the file, or NaN in place of it"
+    with pytest.warns(UserWarning, match=f"^'None' is a category of a; if it means a missing value: {remedy}$"):
         assert DiscreteSuffStat.from_data(table).nlev.tolist() == [2, 3]

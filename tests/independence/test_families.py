@@ -1,5 +1,7 @@
 """The choice of a test for a table: by `choose`, by `pc` of a file, and by the command line, which agree."""
 
+import contextlib
+import importlib
 import json
 import re
 import warnings
@@ -120,6 +122,40 @@ def test_a_table_in_memory_and_the_same_in_a_file(case):
     for other in alternatives:
         if not other.get("missing", "").startswith("impute"):
             assert caught(pycupc.choose, "d.csv", **other)[0].reason != choice.reason
+        if other.get("missing") in ("drop-rows", "pairwise"):
+            assert caught(pycupc.choose, table, **other)[0].reason != choice.reason
+
+
+@pytest.mark.parametrize("kind", ["numbers", "texts", "both"])
+def test_incomplete_rows_of_a_table_in_memory_are_left_out_as_those_of_a_file(kind, tmp_path):
+    table = gaps({"numbers": NUMBERS, "texts": TEXTS, "both": BOTH}[kind])
+    if kind != "texts":
+        table.insert(2, "empty", np.nan)  # left out, so that it makes no row incomplete
+    table.to_csv(tmp_path / "d.csv", index=False)
+    drop = {"missing": "drop-rows"}
+    expected, _ = caught(pycupc.choose, tmp_path / "d.csv", **drop, drop=["empty"] * ("empty" in table))
+    tables = {
+        "pandas": table.set_index(np.repeat([3, 5], 40)),
+        "typed": MixedTable.of(table.drop(columns="empty", errors="ignore")),
+    }
+    with contextlib.suppress(ImportError):
+        tables["arrow"] = importlib.import_module("pyarrow").Table.from_pandas(
+            table.drop(columns="empty", errors="ignore")
+        )
+    if kind == "numbers":
+        tables |= {
+            "array": table.drop(columns="empty", errors="ignore").to_numpy(),
+            "list": table.drop(columns="empty", errors="ignore").values.tolist(),
+        }
+    for name, data in tables.items():
+        choice, said = caught(pycupc.choose, data, **drop)
+        assert choice.family == expected.family, name
+        fits = [caught(pycupc.pc, one.data, one.indepTest, alpha=0.1)[0] for one in (choice, expected)]
+        assert fits[0].sparse_graph == fits[1].sparse_graph
+        assert fits[0].pMax.tolist() == fits[1].pMax.tolist()
+        assert [one for one in said if one.startswith("data: ") and " of 80 rows dropped, " in one] != []
+    for same in (TEXTS, BOTH):
+        assert caught(pycupc.choose, same, **drop)[0].family == pycupc.choose(same).family
 
 
 def test_cstar_of_a_file_takes_numbers_with_or_without_gaps(tmp_path):
@@ -178,7 +214,11 @@ REFUSED = {
     "measure of categories": (TEXTS, DISCRETE | LATENT, "correlation goes with the Gaussian test only"),
     "no such way": (gaps(NUMBERS), {"missing": "mean"}, "missing must be .*, got 'mean'"),
     "one imputation": (gaps(NUMBERS), {"missing": "impute=1"}, "missing must be .*, got 'impute=1'"),
-    "degrees of freedom": (NUMBERS, {"df": "observed"}, "go with test='discrete' without imputation; .*: numbers in all columns"),
+    "degrees of freedom": (
+        NUMBERS,
+        {"df": "observed"},
+        "go with test='discrete' without imputation; .*: numbers in all columns",
+    ),
     "no such df": (TEXTS, {"df": "mine"}, "df must be 'pcalg' or 'observed', got 'mine'"),
     "ranks of words": (BOTH, {"correlation": "kendall"}, "correlation='kendall' takes numbers, and the table holds wo"),
     "ranks with gaps": (gaps(NUMBERS), {"correlation": "kendall"}, "complete rows, .* a, b, c, d: missing='drop-rows'"),
@@ -191,10 +231,11 @@ REFUSED = {
         {"test": "gaussian"},
         r"columns are not: w \(2 categories, such as 'u'\); leave them out, or .* mixCItest",
     ),
-    "rows of a table": (
-        NUMBERS,
+    "gaps of a table": (gaps(NUMBERS), {"missing": "error"}, "^data: missing values: .* first in row 3, column 'b'"),
+    "no row of a table": (
+        NUMBERS.assign(a=NUMBERS.a.where(NUMBERS.index < 40), b=NUMBERS.b.where(NUMBERS.index >= 40)),
         {"missing": "drop-rows"},
-        "'missing' is an option of reading files, got pandas.DataFrame",
+        "^data: every row has a missing value, so that no row is left",
     ),
 }
 

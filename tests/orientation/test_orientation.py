@@ -211,7 +211,7 @@ def test_cpdag_and_dag_of_any_graph_are_those_of_the_dags_that_extend_it(seed):
     if cycle is not None:
         assert all(arrows[a, b] for a, b in zip(cycle, cycle[1:] + cycle[:1], strict=True))
         assert len(set(cycle)) == len(cycle)
-    assert graph.is_cpdag == (graph.not_a_cpdag() == "")
+    assert graph.is_cpdag == (graph._not_a_cpdag() == "")
     if extensions:
         assert any(np.array_equal(graph.to_dag().graph, other) for other, _ in extensions)
         want = cpdag_of(extensions[0][1])

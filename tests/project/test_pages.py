@@ -16,6 +16,7 @@ from common import ROOT
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+import pycupc
 from pycupc.cli import build_parser
 from pycupc.cli.output import with_each_format
 
@@ -179,6 +180,21 @@ def test_names_in_docstrings_are_links_and_code_has_a_button_that_copies_it(site
     assert re.search(r'href="pycupc\.SuffStat\.html', text)
     assert "copybutton.js" in (site / "start.html").read_text(encoding="utf-8")
     assert (site / "_static" / "copybutton.js").exists()
+
+
+def test_the_reference_of_results_has_the_names_that_completion_offers(site):
+    fit = pycupc.pc(pycupc.load_example(), alpha=0.01)
+    for result, of_the_class in (
+        (fit, {"load", "from_causallearn", "from_pgmpy"}),
+        (pycupc.effects(fit, pycupc.load_example()), set()),
+        (pycupc.load_truth(), {"from_causallearn", "from_pgmpy"}),
+    ):
+        name = type(result).__name__
+        text = article(site / "reference" / "api" / f"pycupc.{name}.html")
+        described = {*re.findall(rf'id="pycupc\.{name}\.(\w+)"', text)}
+        for names in re.findall(r"<dt><strong>([\w, ]+)</strong>", text.partition('class="rubric"')[0]):
+            described |= {*names.split(", ")}
+        assert described == {one for one in dir(result) if not one.startswith("_")} | of_the_class
 
 
 def test_the_notebooks_show_their_pictures_and_no_error(site):

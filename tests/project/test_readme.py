@@ -99,6 +99,51 @@ def test_command_lines_run(here, capsys, monkeypatch):
     assert " and pycupc are equal: " in capsys.readouterr().out
 
 
+#: Runs the expressions of a block, but for those that need a package that is not installed, and says how many ran.
+RUN_BLOCKS = r"""
+source("r_wrapper/R/cu_pc.R")
+set.seed(1)
+x <- matrix(rnorm(1200), 300, dimnames = list(NULL, c("a", "b", "c", "d")))
+X <- x <- x %*% chol(0.5 + diag(0.5, 4))
+colnames(X) <- colnames(x) <- c("a", "b", "c", "d")
+for (file in commandArgs(TRUE)) {
+  for (expression in as.list(parse(file))) {
+    text <- paste(deparse(expression), collapse = "\n")
+    packages <- regmatches(text, gregexpr("[A-Za-z.]+(?=::)|(?<=library\\()[A-Za-z.]+", text, perl = TRUE))[[1]]
+    if (grepl("dagitty", text)) packages <- c(packages, "dagitty") # which pcalg's function loads
+    there <- all(packages %in% rownames(installed.packages()))
+    if (!there && grepl("^library", text)) break
+    if (there) {
+      eval(expression, globalenv())
+      cat("ran:", text, "\n")
+    }
+  }
+}
+"""
+
+
+@pytest.mark.r
+def test_the_r_code_of_the_pages_runs(tmp_path, rscript):
+    files, n = [tmp_path / "run.R"], 0
+    files[0].write_text(RUN_BLOCKS, encoding="utf-8")
+    for page in (ROOT / "README.md", *ROOT.glob("docs/start.md"), *sorted(ROOT.glob("docs/howto/*.md"))):
+        for block in blocks("r", page.read_text(encoding="utf-8")):
+            files.append(tmp_path / f"{page.stem}_{len(files)}.R")
+            files[-1].write_text(re.sub(r"library\(pycupc\)\n|pycupc::(?=cu_)", "", block), encoding="utf-8")
+            n += "cu_" in files[-1].read_text(encoding="utf-8")
+    settings = {"RETICULATE_PYTHON": sys.executable, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [rscript, *map(str, files)],
+        cwd=ROOT,
+        env={**os.environ, **settings},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("ran: ") >= n >= 4
+
+
 @pytest.mark.r
 def test_r_example_runs(tmp_path, rscript):
     (block,) = blocks("r", USAGE)

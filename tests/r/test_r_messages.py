@@ -135,6 +135,6 @@ def test_installing_for_the_gpu_in_the_terms_of_r(monkeypatch):
 def test_contradicting_arrows_in_the_terms_of_r():
     """The remedies are functions and arguments of R."""
     fit = pycupc.pc(load_example("cell_nuclei"), alpha=0.01)
-    assert in_r(fit.cpdag_note(), fit.labels).endswith("kept as pcalg has them; cu_to_cpdag() gives a CPDAG")
+    assert in_r(fit._cpdag_note(), fit.labels).endswith("kept as pcalg has them; cu_to_cpdag() gives a CPDAG")
     fit = pycupc.pc(load_example("cell_nuclei").iloc[:, :10], alpha=0.01)
-    assert in_r(fit.cpdag_note(), fit.labels).endswith('; u2pd = "retry" gives a graph that a DAG extends')
+    assert in_r(fit._cpdag_note(), fit.labels).endswith('; u2pd = "retry" gives a graph that a DAG extends')

@@ -36,7 +36,7 @@ def test_r_is_nan_where_a_test_has_none_or_a_file_lacks_it(data, tmp_path, monke
     for other in (binary, custom):
         assert other.edges()["r"].isna().all()
         assert len(other.edges())
-    assert ",," in exports.csv(custom.edge_columns())  # an empty cell
+    assert ",," in exports.csv(custom._edge_columns())  # an empty cell
     assert '"r": null' in custom.to_json()
     monkeypatch.setattr(serialisation, "MOST_NUMBERS", 1)
     fit.save(tmp_path / "fit.npz")

@@ -166,7 +166,7 @@ def test_a_result_with_circles_is_saved_loaded_and_compared(tmp_path):
     assert loaded == fit
     assert loaded.sparse_graph == pag
     assert "partially directed" in loaded.summary()
-    assert "not a CPDAG: " in loaded.cpdag_note()
+    assert "not a CPDAG: " in loaded._cpdag_note()
     assert pycupc.compare(fit, loaded)
     found = pycupc.compare(fit, other)
     assert [part for part, same in found.parts.items() if not same] == ["graph"]

@@ -1,5 +1,6 @@
 """Results in notebooks: texts, tables and pictures as HTML, and the names that completion offers."""
 
+import copy
 import pickle
 import sys
 from xml.etree import ElementTree
@@ -7,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 import pycupc
-from pycupc.system.shown import Text, as_table
+from pycupc.system.shown import FORMER, Text, as_table
 
 
 @pytest.fixture(scope="module")
@@ -84,6 +85,13 @@ def test_names_of_0_2_0_can_be_read(shown):
     fit, pag = shown["pc"], shown["fci"]
     assert list(fit.edge_columns())[:3] == ["from", "to", "type"]
     assert (fit.page_note(), fit.max_ord, pag.skeleton_fit.max_ord) == ("", 4, 4)
+    for name in FORMER:
+        assert getattr(fit, name) == getattr(fit, f"_{name}")
+        assert name not in dir(fit)
+    assert fit.has_dag
+    with pytest.raises(AttributeError, match="'PcAlgo' object has no attribute 'colour'"):
+        fit.colour  # noqa: B018 - reading it raises
+    assert copy.copy(fit).labels == pickle.loads(pickle.dumps(fit)).labels == fit.labels
     assert sum(fit.n_edgetests) == 950
     fit.of_a_user = 1
     assert "of_a_user" in dir(fit)

@@ -110,7 +110,8 @@ test_that("cu_compare() compares two fciAlgo objects", {
   expect_named(found$parts[7], "Possible-D-SEP")
   other <- strict
   other@amat[which(other@amat != 0)[1]] <- 4 - other@amat[which(other@amat != 0)[1]]
-  expect_error(cu_compare(strict, "pycupc", S, alpha = 0.1, p = 7), "must both be results of fci() or rfci(), or neither", fixed = TRUE)
+  alike <- "must both be results of fci() or rfci(), or neither"
+  expect_error(cu_compare(strict, "pycupc", S, alpha = 0.1, p = 7), alike, fixed = TRUE)
 })
 
 test_that("cu_why() and as.data.frame() tell which tests removed edges, and what set the marks", {

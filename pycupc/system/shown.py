@@ -73,7 +73,7 @@ def as_picture(figure: Any, alt: str, *, pixels: int = 900) -> str:
     return f'<img alt="{html.escape(alt)}" style="max-width: 36em" src="data:image/png;base64,{source}" />'
 
 
-#: Names that results had in version 0.2.0 or 0.3.0 and that are private now: they can be read as ever.
+#: Names that results had before version 0.3.0 and that are private now: they can be read as ever.
 FORMER = frozenset((
     *("page_note", "cpdag_note", "edge_columns", "amat_csv", "lines_of_levels", "tests_of_levels"),
     *("is_small", "has_dag", "without_dag", "not_a_cpdag", "with_marks"),

@@ -93,7 +93,7 @@ def add_data_arguments(parser: argparse.ArgumentParser, *, rows: bool = False) -
 
 
 def _example_names() -> dict[str, Any]:
-    """Arguments of `add_argument` for the names of the example data, also those of version 0.2.0."""
+    """Arguments of `add_argument` for the names of the example data, with the names of version 0.2.0."""
     words = one_of(*EXAMPLES)
     return {**words, "type": lambda text: words["type"](OLDER_NAMES.get(text, text))}
 

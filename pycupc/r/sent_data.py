@@ -59,7 +59,7 @@ def chosen(sent: Sent, options: Mapping[str, Any]) -> tuple[dict[str, Any], dict
 
 
 def columns_read(sent: Sent, options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """What the columns of texts of a data frame are: those to leave `out`, those of `numbers`, and the `reason`.
+    """The columns of texts of a data frame to leave `out`, the ones that hold `numbers`, and the `reason`.
 
     `sent`: `codes`, float64, of the texts column by column, from 1, NaN where one is missing, and `rows`, columns that
     may number the rows. Options: `labels` of all columns, the `names` of those of texts, their `texts`, and `of_rows`,

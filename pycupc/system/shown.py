@@ -103,7 +103,7 @@ class OfferedNames:
 
 
 def offered_by(of: type[OfferedNames], *, itself: bool = False) -> set[str]:
-    """The names that results of a class offer; also those of the class `itself`, on request."""
+    """The names that results of a class offer; on request also the names of the class `itself`."""
     lists = ("_OFFERED", "_MAKERS") if itself else ("_OFFERED",)
     return {name for one in _classes(of) for names in lists for name in vars(one).get(names, ())}
 

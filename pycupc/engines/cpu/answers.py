@@ -84,7 +84,7 @@ class _Run:
             self._progress(len(self._left) - undecided, len(self._left))
 
     def _report_decided(self, left: int, decided: int) -> None:
-        """Report that of `left` pairs some are decided, of which there is at least one that is not final."""
+        """Report that some of the `left` pairs are decided; at least one of them is not final."""
         self._report(max(left - decided, 1))
 
     def enumerate(self, begin: Indices, end: Indices) -> None:

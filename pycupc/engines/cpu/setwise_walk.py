@@ -94,7 +94,7 @@ def skipped(questions: Questions) -> Mask:
 
 
 class Found(NamedTuple):
-    """The findings about pairs, by place: those of a level are fields of `Findings`."""
+    """The findings about pairs, by place; the findings of a level are fields of `Findings`."""
 
     rank: Indices  # number of the first test that separates, from 0 on, -1 before; or of all separating sets
     r: Floats  # p-value of that test
@@ -293,7 +293,7 @@ def close_pair(pairs, window, k, found, state):
 
 @compiled
 def enter_round(pairs, window, n, independent, p, na_p, found, only_first, state):  # noqa: PLR0913 - compiled code
-    """Enter the tests of a round, those of a pair up to the first that separates it; `na_p` in place of NaN."""
+    """Enter the tests of a round, of each pair up to the first that separates it; `na_p` in place of NaN."""
     for j in range(n):
         weight = p[j] if p[j] == p[j] else na_p
         enter_test(pairs, window, window.owner[j], window.positions[j], independent[j], weight, found, only_first)

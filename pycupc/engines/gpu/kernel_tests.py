@@ -140,7 +140,7 @@ class DeviceKernelTest(KernelTest):
         return low, high
 
     def _of_size(self, size: int) -> KernelMatrices:
-        """The matrices of tests given sets of this size, whose room those of other sizes leave."""
+        """The matrices of tests given sets of this size; matrices of other sizes give up their room."""
         if size not in self._matrices:
             self._matrices.clear()
             of_each = dict[int, Floats]()

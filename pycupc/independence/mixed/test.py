@@ -75,7 +75,7 @@ class _TestOfBothKinds(SetwiseTest):
 
     @cached_property
     def _place(self) -> Indices:
-        """The position of each variable among those of its kind."""
+        """The position of each variable among the variables of its kind."""
         kinds = self.data.categorical
         return np.where(kinds, np.cumsum(kinds), np.cumsum(~kinds)) - 1
 

@@ -2,9 +2,11 @@
 
 import multiprocessing
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import sysconfig
 import warnings
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
@@ -222,3 +224,35 @@ def test_survives_kill_9_with_workers(tmp_path, last):
     assert subprocess.run([sys.executable, script], check=False, timeout=300).returncode == -signal.SIGKILL
     assert (folder / last).exists()
     assert_same(run(folder), run())
+
+
+_MPI = """
+import sys
+sys.path[:0] = {path!r}
+import pycupc
+from pycupc.engines.cpu import level_pieces
+from test_executor import table
+
+if __name__ == "__main__":
+    from mpi4py.futures import MPIPoolExecutor
+
+    level_pieces.PIECE_SECONDS = 1e-9
+    X, given = table(p=60), {{"alpha": 0.05, "engine": "cpu", "numCores": 1}}
+    with MPIPoolExecutor() as executor:
+        found = pycupc.pc(X, executor=executor, **given)
+        expected = pycupc.pc(X, **given)
+        print(executor.num_workers, found == expected, found.n_edgetests == expected.n_edgetests, found.max_ord > 2)
+"""
+
+
+def test_workers_of_mpi(tmp_path):
+    pytest.importorskip("mpi4py", reason="mpi4py is not installed")
+    mpiexec = shutil.which("mpiexec", path=sysconfig.get_path("scripts"))
+    if mpiexec is None:
+        pytest.skip("mpich is not installed")
+    script = tmp_path / "run.py"
+    here = os.path.dirname(__file__)
+    script.write_text(_MPI.format(path=[str(ROOT), str(SUPPORT), here]))
+    command = [mpiexec, "-n", "3", sys.executable, "-m", "mpi4py.futures", script]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert run.stdout.split() == ["2", "True", "True", "True"], run.stderr

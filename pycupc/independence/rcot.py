@@ -95,6 +95,9 @@ class RCoT:
             self._distances = (values[:, i] - values[:, j]) ** 2
             self._ends = _standardised(self._arrays, self._mapped(np.arange(self.p)[:, None], self.of_ends))
 
+    def __repr__(self) -> str:
+        return self.__name__
+
     @property
     def identity(self) -> str:
         """What determines the answers, by which a checkpoint recognises the test and its data."""

@@ -4,10 +4,13 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from pycupc.graph.lists import starts
 from pycupc.graph.sepset import SepSets
+from pycupc.graph.sparse import Ints
 from pycupc.orientation.mixed_graph import (
     AMBIGUOUS,
     MIRROR,
@@ -25,9 +28,12 @@ from pycupc.orientation.mixed_graph import (
 )
 from pycupc.orientation.trace import COLLIDER
 from pycupc.system.jit import compiled_for_large, jit_part
+from pycupc.system.machine import available_cores, run_in_threads
 
 #: Number of cells of a row that are read in the time in which one cell is searched for.
 CELLS_PER_SEARCH = 50
+#: Cells for which a further thread pays; beyond so many threads, all wait for memory.
+CELLS_OF_THREAD, MOST_THREADS = 1 << 19, 8
 
 
 def mark_triples(graph: MixedGraph, sepset: SepSets, ambiguous: Indices | None) -> None:
@@ -36,14 +42,32 @@ def mark_triples(graph: MixedGraph, sepset: SepSets, ambiguous: Indices | None) 
     beyond = starts(degree[graph.entry[NEIGHBOUR]] - 1)
     reach = np.diff(beyond[graph.start])  # paths of two edges that start at each variable
     for block in sepset.blocks:
-        x, y, members, size = plain(block.x), plain(block.y), plain(block.members).reshape(-1), block.members.shape[1]
-        if size == 1 and len(x) > reach.sum():
-            search = reach * CELLS_PER_SEARCH < len(x) // len(degree)
-            _mark_by_paths(*graph[:3], x, y, members, search, np.full(len(degree), -1))
-        else:
-            _mark_by_members(*graph, x, y, members, size)
+        if block.members.shape[1]:
+            _mark_by_block(graph, plain(block.x), plain(block.y), plain(block.members), reach)
     if ambiguous is not None and len(ambiguous):
         graph.triple[triple_numbers(graph, ambiguous)] |= AMBIGUOUS
+
+
+def _mark_by_block(graph: MixedGraph, x: Ints, y: Ints, members: Ints, reach: Indices) -> None:
+    """Mark triples by sets of one size: of cells (x, y), sorted by x; `members`, int32 (k, size). Rows part threads.
+
+    All threads write the same mark, so it does not matter which of them comes last.
+    """
+    (k, size), p = members.shape, len(reach)
+    by_paths = size == 1 and k > reach.sum()
+    search = reach * CELLS_PER_SEARCH < k // p
+
+    def mark(part: tuple[int, int]) -> None:
+        some = slice(*part)
+        cells = x[some], y[some], members[some].reshape(-1)
+        if by_paths:
+            _mark_by_paths(*graph[:3], *cells, search, np.full(p, -1))
+        else:
+            _mark_by_members(*graph, *cells, size)
+
+    threads = min(available_cores(), MOST_THREADS, 1 + k // CELLS_OF_THREAD) if k > CELLS_OF_THREAD else 1
+    inner = [int(np.searchsorted(x, x[k * i // threads])) for i in range(1, threads)]
+    run_in_threads(mark, pairwise([0, *inner, k]), threads)
 
 
 def orient_colliders(graph: MixedGraph, solve_confl: bool) -> None:

@@ -99,6 +99,24 @@ def test_searching_and_reading_a_row_give_the_same_colliders(monkeypatch):
             check_against_contract(skeleton, cells, f"{seed} {steps} {cells_per_search}", want)
 
 
+@pytest.mark.parametrize("cells_of_thread", [1, 20, 700])
+def test_threads_give_the_same_colliders(monkeypatch, cells_of_thread):
+    """Rows part several threads, of which some get none; sets of one member and of several."""
+    monkeypatch.setattr(colliders, "CELLS_OF_THREAD", cells_of_thread)
+    monkeypatch.setattr(colliders, "available_cores", lambda: 5)
+    monkeypatch.setattr(jit, "MOST_PLAIN_STEPS", -1)
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        p = int(rng.integers(5, 60))
+        upper = np.triu(rng.random((p, p)) < 2 / p, 1)
+        skeleton, cells = upper | upper.T, {}
+        for x, y in np.argwhere(np.triu(~skeleton, 1)).tolist():
+            others = np.setdiff1d(np.arange(p), [x, y])
+            S = rng.choice(others, min(len(others), int(rng.choice([0, 1, 1, 1, 2, 3]))), replace=False)
+            cells[(x, y) if rng.random() < 0.6 else (y, x)] = tuple(sorted(S.tolist()))
+        check_against_contract(skeleton, cells, f"{seed}", oracle.orient(skeleton, Cells(cells)))
+
+
 def test_rules_of_rand_and_retry_equal_the_contract_written_out():
     """On any colliders, not only on the extendable ones they are meant for: the two rules 3 differ more often there."""
     for seed in [*range(300), *MEMORABLE]:

@@ -33,7 +33,7 @@ from pycupc.system.machine import available_cores, run_in_threads
 #: Number of cells of a row that are read in the time in which one cell is searched for.
 CELLS_PER_SEARCH = 50
 #: Cells for which a further thread pays; beyond so many threads, all wait for memory.
-CELLS_OF_THREAD, MOST_THREADS = 1 << 19, 8
+CELLS_OF_THREAD, MOST_THREADS = 1 << 19, 4
 
 
 def mark_triples(graph: MixedGraph, sepset: SepSets, ambiguous: Indices | None) -> None:

@@ -206,10 +206,14 @@ class CpuEngine(Engine):
 
     def _level0(self, cutoff: float) -> LevelResult:
         graph = self._graph = self._tests.level0(cutoff, self._gaps, self._fixed, self._division)
-        row, kept = graph.rows(), ~graph.fixed
-        n_pairs, n_kept = int(self._first.tested().sum()), int(np.count_nonzero(kept)) // 2
+        n_pairs, n_kept = int(self._first.tested().sum()), int(np.count_nonzero(~graph.fixed)) // 2
         x, y, p = self._tests.side_b_of_level0
-        more = self._first.has_candidates(np.concatenate([row[(row > graph.neighbours) & kept], x]))
+
+        def kept() -> NDArray[np.integer]:
+            row = graph.rows()
+            return np.concatenate([row[(row > graph.neighbours) & ~graph.fixed], x])
+
+        more = self._first.has_candidates(kept)
         n_tests, none = n_pairs + n_kept + len(x), np.zeros((len(x), 0), dtype=np.int32)
         return LevelResult(0, x, y, none, p, n_tests, n_pairs - n_kept, 0, more)
 

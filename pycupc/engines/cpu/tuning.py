@@ -25,7 +25,8 @@ MOST_ITEMS = 1 << 16
 TESTS_PER_SECOND = 2.5e8
 #: An item has at least this many tests for each number that it first gathers from C (d x d for a row of degree d).
 GATHER_SHARE = 20
-#: Entries of the neighbour lists that a task goes through where a level is set up or settled: about a millisecond.
+#: Entries that a task goes through, at most a millisecond: of the neighbour lists, where a level is set up or settled,
+#: and of C, at level 0.
 PART_ENTRIES = 1 << 17
 
 # -- workers of an executor -------------------------------------------------------------------------------------------
@@ -39,11 +40,8 @@ PIECES_PER_WORKER, WORKERS_AT_FIRST = 4, 4
 
 # -- levels 0 and 1 ---------------------------------------------------------------------------------------------------
 
-#: Rows and columns of a tile in the inspection of C: a tile and its mirror image fit the cache of a core together.
-INSPECTED_TILE = 256
-#: Entries of C in a block of level 0, 2 megabytes. With a quarter, handing blocks to two threads took longer than the
-#: blocks: 3.0 ms instead of 1.3 ms for 1,200 variables, 43 ms instead of 16 ms for 5,000.
-LEVEL0_ENTRIES = 1 << 18
+#: Rows and columns of a tile in the inspection of C: a tile and its mirror image fit the cache of a core.
+INSPECTED_TILE = 64
 #: Level 1: sets looked at together, few at first, where a separating set is most likely. Measured.
 FIRST_SETS, NEXT_SETS = 16, 64
 #: Level 1: rows x by rows y of a tile, whose rows of C stay in the cache. Measured.

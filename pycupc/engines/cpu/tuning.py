@@ -110,6 +110,9 @@ OPEN_PAIRS, SHARES, OPEN_SHARES = 512, 8, 4
 ENTRY_TESTS = 1_000_000
 #: Sets of one size of a pair that are tested rather than searched. Measured.
 FEW_SETS = 5000
+#: Room for members of separating sets in a round of searches, 16 megabytes: as far as it goes, threads search several
+#: sizes of a pair at the same time.
+SEARCHED_MEMBERS = 1 << 21
 #: Seconds of tests, made one by one because bounds do not hold, of which a warning tells.
 WORTH_A_WARNING = 60.0
 

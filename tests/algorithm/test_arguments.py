@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from common import ROOT, refused
+from small_tables import chain_table
 
 import pycupc
 from pycupc import SuffStat, pc, skeleton
@@ -278,3 +279,25 @@ def test_a_random_state_is_checked_before_the_tests(wrong):
 def test_a_word_is_no_switch(name):
     with pytest.raises(TypeError, match=f"{name} must be True or False, got 'no'"):
         pc(np.random.default_rng(1).standard_normal((20, 3)), **{name: "no"})
+
+
+@pytest.mark.parametrize("function", [pc, skeleton])
+@pytest.mark.parametrize(
+    ("arguments", "options", "words"),
+    [
+        ((), {"data": chain_table()}, r"first argument of {0}, suffStat: {0}\(data, alpha=0.01\)"),
+        ((chain_table(), 0.05), {}, r"got 0.05; the significance level is alpha: {0}\(data, alpha=0.05\)"),
+        ((chain_table(),), {"alhpa": 0.05}, "^{0} has no argument alhpa: did you mean alpha[?]$"),
+        ((chain_table(),), {"indep_test": None}, "^{0} has no argument indep_test: did you mean indepTest[?]$"),
+        ((chain_table(),), {"significance_level": 0.05}, "did you mean alpha[?]$"),
+        ((chain_table(),), {"n_jobs": 2}, "did you mean numCores[?]$"),
+        (
+            (chain_table(),),
+            {"zzz": 2},
+            "^{0} has no argument zzz; its arguments are suffStat, indepTest, alpha, labels",
+        ),
+        ((None,), {}, "data must be a table of observations .*, got None;"),
+    ],
+)
+def test_arguments_that_users_expect_are_explained(function, arguments, options, words):
+    refused(words.format(function.__name__), function, *arguments, **options, error=TypeError)

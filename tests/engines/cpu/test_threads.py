@@ -1,0 +1,204 @@
+"""No schedule of the threads changes an answer: they take many small items, and pause at random between them.
+
+PYCUPC_SCHEDULES sets the number of random problems (12).
+"""
+
+import _thread
+import os
+import random
+import threading
+import time
+
+import numpy as np
+import pytest
+from common import assert_same
+from one_item import one_at_a_time
+from pruning_problems import random_correlations
+
+import pycupc
+from pycupc.data.mixed import MixedTable
+from pycupc.discrete import DiscreteSuffStat, disCItest
+from pycupc.engines.cpu import (
+    answers,
+    discrete_walk,
+    gaussian,
+    gaussian_questions,
+    setwise_levels,
+    setwise_walk,
+    threads,
+    tuning,
+)
+from pycupc.engines.cpu.pruning import pair_search
+from pycupc.engines.cpu.threads import drawing, run
+from pycupc.system import machine
+from pycupc.system.limits import NoThreadError
+
+#: Seconds, drawn with equal chances.
+PAUSES = (*[0.0] * 10, *[1e-5] * 5, *[1e-4] * 4, 1e-3)
+PROBLEMS = int(os.environ.get("PYCUPC_SCHEDULES", "12"))
+
+
+@pytest.fixture
+def small_items(monkeypatch):
+    monkeypatch.setattr(gaussian, "TASK_TESTS", 30)
+    for module in (gaussian, gaussian_questions, threads):
+        monkeypatch.setattr(module, "INLINE_TESTS", 0)
+    monkeypatch.setattr(gaussian, "GATHER_SHARE", 0)
+    for name, value in (("GATHER_SHARE", 0), ("WALKED_TESTS", 50), ("ITEM_PAIRS", 1), ("WALKED_DEGREE", 0)):
+        monkeypatch.setattr(tuning, name, value)
+    for name, value in (("FEW_SETS", 20), ("WORTH", 0.0), ("WORTH_LOADING", 0.0), ("WALKED_LEVEL", 3)):
+        monkeypatch.setattr(tuning, name, value)
+    monkeypatch.setattr(pair_search, "INLINE_TESTS", 0)
+
+
+def paused(monkeypatch, seed):
+    draw = random.Random(seed)
+    one_at_a_time(monkeypatch, lambda: time.sleep(draw.choice(PAUSES)))
+
+
+def of_skeleton(C, n, alpha, cores, pruning):
+    options = {"engine": "cpu", "numCores": cores, "engine_options": {"pruning": pruning}}
+    return pycupc.skeleton({"C": C, "n": n}, alpha=alpha, m_max=5, **options)
+
+
+@pytest.mark.filterwarnings("ignore:.*correlation:UserWarning")
+@pytest.mark.parametrize("part", range(3))
+def test_no_schedule_changes_a_skeleton(part, small_items, monkeypatch):
+    for seed in range(part, PROBLEMS, 3):
+        rng = np.random.default_rng((5, seed))
+        C, n = random_correlations(rng)
+        C, alpha = np.ascontiguousarray(C[:24, :24]), float(rng.choice([0.01, 0.05, 0.2]))
+        pruning = [False, "always", True][seed // 3 % 3]
+        want = of_skeleton(C, n, alpha, 1, pruning)
+        with monkeypatch.context() as patch:
+            paused(patch, seed)
+            for cores in (2, 5):
+                fit = of_skeleton(C, n, alpha, cores, pruning)
+                assert_same(fit, want)
+                np.testing.assert_array_equal(fit.pMax, want.pMax)
+
+
+@pytest.mark.filterwarnings("ignore:.*correlation:UserWarning")
+def test_no_schedule_changes_answers_to_questions(small_items, monkeypatch):
+    for seed in range(PROBLEMS // 3):
+        rng = np.random.default_rng((6, seed))
+        C, n = random_correlations(rng)
+        stat = {"C": np.ascontiguousarray(C[:10, :10]), "n": n}
+        want, tiers = (
+            pycupc.fci(stat, alpha=0.05, engine="cpu", numCores=1, m_max=3),
+            [k % 3 for k in range(len(stat["C"]))],
+        )
+        tiered = pycupc.skeleton(stat, alpha=0.05, engine="cpu", numCores=1, tiers=tiers)
+        with monkeypatch.context() as patch:
+            paused(patch, seed)
+            fit = pycupc.fci(stat, alpha=0.05, engine="cpu", numCores=4, m_max=3)
+            assert fit == want
+            np.testing.assert_array_equal(fit.pMax, want.pMax)
+            assert_same(pycupc.skeleton(stat, alpha=0.05, engine="cpu", numCores=4, tiers=tiers), tiered)
+
+
+def test_rows_whose_matrices_threads_share(small_items, monkeypatch):
+    X = np.random.default_rng(1).standard_normal((60, 40)) @ np.random.default_rng(2).standard_normal((40, 40))
+    for pruning in (False, "always"):
+        options = {"alpha": 0.3, "m_max": 4, "engine": "cpu"}
+        engine_options = {"correlations": "rows", "pruning": pruning}
+        want = pycupc.skeleton(X, **options, numCores=1, engine_options=engine_options)
+        with monkeypatch.context() as patch:
+            paused(patch, 0)
+            fit = pycupc.skeleton(X, **options, numCores=5, engine_options=engine_options)
+        assert_same(fit, want)
+        np.testing.assert_array_equal(fit.pMax, want.pMax)
+
+
+#: Families of tests without bounds.
+KINDS = ("discrete", "mixed", "gapped", "imputed", "by_pair", "batch")
+
+
+def of_family(kind, seed):
+    """Data of a family, and further arguments of `skeleton`."""
+    rng = np.random.default_rng((7, seed))
+    X = rng.standard_normal((80, 8)) @ (np.eye(8) + np.triu(rng.normal(0, 0.5, (8, 8)), 1))
+    K, gaps = (X > 0).astype(int) + (X > 1), rng.random(X.shape) < 0.05
+    if kind == "discrete":
+        return DiscreteSuffStat(K, [3] * 8), {"indepTest": disCItest}
+    if kind == "mixed":
+        categories = tuple(("0", "1", "2") if j % 2 else None for j in range(8))
+        return MixedTable(np.where(np.arange(8) % 2, K, X), categories, (False,) * 8, checked=True), {}
+    if kind == "gapped":
+        return pycupc.IncompleteTable(np.where(gaps, np.nan, X)), {}
+    if kind == "imputed":
+        return pycupc.MultipleImputation([np.where(gaps, rng.standard_normal(X.shape), X) for _ in range(2)]), {}
+    if kind == "by_pair":
+        return pycupc.SuffStat.from_data(np.where(gaps, np.nan, X), missing="pairwise"), {}
+    return X, {"indepTest": pycupc.RCoT(features=10)}
+
+
+@pytest.mark.filterwarnings("ignore:.*correlation:UserWarning")
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_schedule_changes_set_wise_tests(kind, monkeypatch):
+    for module in (answers, setwise_levels, threads):
+        monkeypatch.setattr(module, "INLINE_TESTS", 0)
+    for name, few in (("OPEN_PAIRS", 3), ("PART_SETS", 5), ("FIRST_ROUND", 2)):
+        monkeypatch.setattr(setwise_walk, name, few)
+    monkeypatch.setattr(discrete_walk, "OPEN_PAIRS", 2)
+    for seed in range(max(PROBLEMS // 12, 1)):
+        data, options = of_family(kind, seed)
+        options |= {"alpha": 0.2, "engine": "cpu"}
+        want = pycupc.skeleton(data, numCores=1, **options), pycupc.pc(data, numCores=1, conservative=True, **options)
+        with monkeypatch.context() as patch:
+            paused(patch, seed)
+            for cores in (2, 5):
+                fit = pycupc.skeleton(data, numCores=cores, **options)
+                assert_same(fit, want[0])
+                np.testing.assert_array_equal(fit.pMax, want[0].pMax)
+            assert_same(pycupc.pc(data, numCores=3, conservative=True, **options), want[1])
+
+
+@pytest.fixture
+def threads_at_most(monkeypatch):
+    """Lets the system refuse every thread after this number of them."""
+
+    def limit(most):
+        started = []
+
+        def start(*arguments, **options):
+            if len(started) == most:
+                raise RuntimeError("can't start new thread")
+            started.append(real(*arguments, **options))
+            return started[-1]
+
+        monkeypatch.setattr(threading, name, start)
+        monkeypatch.setattr(_thread, "start_new_thread", start)
+        return started
+
+    name = "_start_new_thread" if hasattr(threading, "_start_new_thread") else "_start_joinable_thread"
+    real = getattr(threading, name)
+    return limit
+
+
+@pytest.mark.parametrize("most", [1, 2, 3])
+def test_refused_threads_leave_their_tasks_to_the_others(threads_at_most, most):
+    started = threads_at_most(most)
+    assert list(machine.in_threads(lambda k: k * k, range(20), 4)) == [k * k for k in range(20)]
+    assert len(started) == most
+    states, done = set(), []
+    threads_at_most(most)
+    tasks = [lambda state, k=k: states.add(id(state)) or done.append(k) or 1 for k in range(50)]
+    run(drawing(tasks), 4, tests=10**9)
+    assert sorted(done) == list(range(50))
+    assert len(states) <= most
+
+
+def test_without_any_thread_the_error_names_the_limits(threads_at_most):
+    threads_at_most(0)
+    for work in (lambda: list(machine.in_threads(str, range(9), 4)), lambda: run(drawing([]), 4, tests=10**9)):
+        with pytest.raises(NoThreadError, match=r"starts no further thread; raise the limit on memory \(ulimit -v\)"):
+            work()
+
+
+def test_an_error_in_a_thread_is_raised_here():
+    done = []
+    with pytest.raises(ZeroDivisionError):
+        for _ in machine.in_threads(lambda k: done.append(k) or 1 / (k - 3), range(1000), 4):
+            pass
+    assert len(done) < 20  # no thread goes on

@@ -55,6 +55,7 @@ QUICK = (
     "independence/test_custom.py",
     "independence/test_rcot.py",
     "orientation/pag/test_rules.py",
+    "project/test_places.py",
     "results/test_causal_graph.py",
     "results/test_explanation.py",
     "results/test_facts_in_texts.py",

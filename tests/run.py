@@ -44,6 +44,7 @@ QUICK = (
     "effects/test_effects.py",
     "effects/test_ida.py",
     "effects/test_parent_sets.py",
+    "engines/test_select.py",
     "graph/test_exports.py",
     "graph/test_knowledge.py",
     "graph/test_named.py",

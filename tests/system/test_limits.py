@@ -1,13 +1,18 @@
-"""What the machine refuses: address space beyond a limit, and what a command says then."""
+"""What the machine refuses: address space beyond a limit, further threads; and what a command says then."""
 
+import _thread
 import os
 import subprocess
 import sys
+import threading
 
 import pytest
 from common import ROOT
 
 from pycupc import cli
+from pycupc.engines.cpu.threads import drawing, run
+from pycupc.system import machine
+from pycupc.system.limits import NoThreadError
 
 ENV = {**os.environ, "PYTHONPATH": str(ROOT)}
 
@@ -45,3 +50,53 @@ def test_plot_needs_room_for_the_libraries_of_pictures(tmp_path):
     done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=300, cwd=tmp_path, env=ENV)
     assert done.returncode == cli.DEVICE
     assert done.stderr.endswith("left of the limit on memory (ulimit -v); the libraries need 650\n")
+
+
+@pytest.fixture
+def threads_at_most(monkeypatch):
+    """Lets the system refuse every thread after this number of them."""
+
+    def limit(most):
+        started = []
+
+        def start(*arguments, **options):
+            if len(started) == most:
+                raise RuntimeError("can't start new thread")
+            started.append(real(*arguments, **options))
+            return started[-1]
+
+        monkeypatch.setattr(threading, name, start)
+        monkeypatch.setattr(_thread, "start_new_thread", start)
+        return started
+
+    name = "_start_new_thread" if hasattr(threading, "_start_new_thread") else "_start_joinable_thread"
+    real = getattr(threading, name)
+    return limit
+
+
+@pytest.mark.parametrize("most", [1, 2, 3])
+def test_refused_threads_leave_their_tasks_to_the_others(threads_at_most, most):
+    started = threads_at_most(most)
+    assert list(machine.in_threads(lambda k: k * k, range(20), 4)) == [k * k for k in range(20)]
+    assert len(started) == most
+    states, done = set(), []
+    threads_at_most(most)
+    tasks = [lambda state, k=k: states.add(id(state)) or done.append(k) or 1 for k in range(50)]
+    run(drawing(tasks), 4, tests=10**9)
+    assert sorted(done) == list(range(50))
+    assert len(states) <= most
+
+
+def test_without_any_thread_the_error_names_the_limits(threads_at_most):
+    threads_at_most(0)
+    for work in (lambda: list(machine.in_threads(str, range(9), 4)), lambda: run(drawing([]), 4, tests=10**9)):
+        with pytest.raises(NoThreadError, match=r"starts no further thread; raise the limit on memory \(ulimit -v\)"):
+            work()
+
+
+def test_an_error_in_a_thread_is_raised_here():
+    done = []
+    with pytest.raises(ZeroDivisionError):
+        for _ in machine.in_threads(lambda k: done.append(k) or 1 / (k - 3), range(1000), 4):
+            pass
+    assert len(done) < 20  # no thread goes on

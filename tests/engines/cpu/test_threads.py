@@ -3,10 +3,8 @@
 PYCUPC_SCHEDULES sets the number of random problems (12).
 """
 
-import _thread
 import os
 import random
-import threading
 import time
 
 import numpy as np
@@ -29,9 +27,6 @@ from pycupc.engines.cpu import (
     tuning,
 )
 from pycupc.engines.cpu.pruning import pair_search
-from pycupc.engines.cpu.threads import drawing, run
-from pycupc.system import machine
-from pycupc.system.limits import NoThreadError
 
 #: Seconds, drawn with equal chances.
 PAUSES = (*[0.0] * 10, *[1e-5] * 5, *[1e-4] * 4, 1e-3)
@@ -152,53 +147,3 @@ def test_no_schedule_changes_set_wise_tests(kind, monkeypatch):
                 assert_same(fit, want[0])
                 np.testing.assert_array_equal(fit.pMax, want[0].pMax)
             assert_same(pycupc.pc(data, numCores=3, conservative=True, **options), want[1])
-
-
-@pytest.fixture
-def threads_at_most(monkeypatch):
-    """Lets the system refuse every thread after this number of them."""
-
-    def limit(most):
-        started = []
-
-        def start(*arguments, **options):
-            if len(started) == most:
-                raise RuntimeError("can't start new thread")
-            started.append(real(*arguments, **options))
-            return started[-1]
-
-        monkeypatch.setattr(threading, name, start)
-        monkeypatch.setattr(_thread, "start_new_thread", start)
-        return started
-
-    name = "_start_new_thread" if hasattr(threading, "_start_new_thread") else "_start_joinable_thread"
-    real = getattr(threading, name)
-    return limit
-
-
-@pytest.mark.parametrize("most", [1, 2, 3])
-def test_refused_threads_leave_their_tasks_to_the_others(threads_at_most, most):
-    started = threads_at_most(most)
-    assert list(machine.in_threads(lambda k: k * k, range(20), 4)) == [k * k for k in range(20)]
-    assert len(started) == most
-    states, done = set(), []
-    threads_at_most(most)
-    tasks = [lambda state, k=k: states.add(id(state)) or done.append(k) or 1 for k in range(50)]
-    run(drawing(tasks), 4, tests=10**9)
-    assert sorted(done) == list(range(50))
-    assert len(states) <= most
-
-
-def test_without_any_thread_the_error_names_the_limits(threads_at_most):
-    threads_at_most(0)
-    for work in (lambda: list(machine.in_threads(str, range(9), 4)), lambda: run(drawing([]), 4, tests=10**9)):
-        with pytest.raises(NoThreadError, match=r"starts no further thread; raise the limit on memory \(ulimit -v\)"):
-            work()
-
-
-def test_an_error_in_a_thread_is_raised_here():
-    done = []
-    with pytest.raises(ZeroDivisionError):
-        for _ in machine.in_threads(lambda k: done.append(k) or 1 / (k - 3), range(1000), 4):
-            pass
-    assert len(done) < 20  # no thread goes on

@@ -74,23 +74,24 @@ QUICK = (
 #: Files that take long come first, so that the processes end together. They alternate between files that use much of
 #: the compiled code and files that compile kernels: two processes would compile the same functions twice.
 FIRST = (
-    "engines/test_divided.py",
+    "independence/kernel/test_test.py",
     "kernels/test_kernels_compile.py",
-    "effects/test_adjustment.py",
+    "engines/test_divided.py",
     "kernels/test_kernel_sieve.py",
-    "cli/test_run_command.py",
+    "effects/test_adjustment.py",
     "kernels/test_kernel_pruning.py",
-    "engines/cpu/test_pruning.py",
-    "kernels/test_kernel_walk.py",
-    "r/test_r_package.py",
-    "stability/test_processes.py",
-    "graph/explorer/test_page.py",
-    "stability/test_resample_checkpoint.py",
-    "orientation/test_orientation.py",
     "cli/test_interrupts.py",
+    "kernels/test_kernel_walk.py",
+    "stability/test_resample_checkpoint.py",
+    "r/test_r_package.py",
+    "engines/cpu/test_pruning.py",
+    "graph/explorer/test_page.py",
+    "cli/test_run_command.py",
     "project/test_benchmarks.py",
-    "independence/discrete/test_test.py",
+    "orientation/test_orientation.py",
+    "stability/test_processes.py",
     "algorithm/test_golden.py",
+    "independence/discrete/test_test.py",
 )
 
 

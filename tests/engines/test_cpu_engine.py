@@ -12,7 +12,9 @@ from common import gaussian_test, take
 
 import pycupc
 from pycupc.engines.cpu import cpu_engine as cpu
-from pycupc.engines.cpu import level0
+from pycupc.engines.cpu import level0, threads
+from pycupc.graph.pairs import Pairs
+from pycupc.independence.gaussian.suffstat import MatrixFacts
 
 
 def test_progress_is_told_and_may_interrupt():
@@ -87,7 +89,7 @@ def test_a_problem_that_turns_out_dense_is_refused_as_soon_as_that_is_known(monk
     monkeypatch.setattr(level0, "SURELY_FREE", 0)
     monkeypatch.setattr(cpu, "SURELY_FREE", 0)
     monkeypatch.setattr(level0, "free_memory", lambda: 200_000)
-    with pytest.raises(pycupc.EngineError, match=r"level 0 leaves more than \d+,\d+ edges among 200 .*smaller alpha"):
+    with pytest.raises(pycupc.EngineError, match=r"level 0 leaves 19,900 edges among 200 .*smaller alpha"):
         pycupc.skeleton(dense, engine="cpu")
     pycupc.skeleton(sparse, engine="cpu")
     monkeypatch.setattr(level0, "free_memory", lambda: 2**62)
@@ -106,3 +108,51 @@ def test_running_out_of_memory_is_an_engine_error(monkeypatch):
     monkeypatch.setattr(cpu.CpuEngine, "run_level", run_out)
     with pytest.raises(pycupc.EngineError, match=r"out of memory at level 0 of 5 .*137. MiB\); take a smaller alpha"):
         pycupc.skeleton({"C": np.eye(5), "n": 50}, engine="cpu")
+
+
+@pytest.fixture(params=[1, 3])
+def in_small_parts(request, monkeypatch):
+    monkeypatch.setattr(threads, "INLINE_TESTS", 0)
+    monkeypatch.setattr(threads, "PART_ENTRIES", 100)
+    return request.param
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_level_0_decides_as_the_cell_above_the_diagonal(in_small_parts, masked):
+    rng, p, cutoff = np.random.default_rng(0), 70, 0.3
+    C = np.clip(rng.normal(0, 0.3, (p, p)), -1, 1)
+    C = np.triu(C, 1) + np.triu(C, 1).T + np.eye(p)
+    near = np.triu(rng.random((p, p)) < 0.05, 1)
+    C[near], C.T[near] = -cutoff * (1 + 1e-8), -cutoff * (1 - 1e-8)
+    C[10, 20] = C[20, 10] = cutoff
+    C[:, 7] = C[7] = np.nan
+    upper = np.triu(np.abs(C) > cutoff, 1)
+    some = [np.triu(rng.random((p, p)) < 0.1, 1) for _ in range(2)]
+    gaps, fixed = (Pairs.of_matrix(mask | mask.T) if masked else None for mask in some)
+    if masked:
+        upper = (upper | some[1]) & ~some[0]
+    graph = level0.level0(C, 50, cutoff, gaps, fixed, in_small_parts)
+    x, y = np.nonzero(upper | upper.T)
+    np.testing.assert_array_equal(graph.rows(), x)
+    np.testing.assert_array_equal(graph.neighbours, y)
+    assert graph.neighbours.dtype == np.int32
+
+
+@pytest.mark.parametrize("fault", ["none", "unlike", "large", "nan", "mirrored nan", "diagonal", "last"])
+def test_the_inspection_finds_any_fault(in_small_parts, fault):
+    C = np.full((150, 150), 0.5) + 0.5 * np.eye(150)
+    i, j = (148, 149) if fault == "last" else (3, 130)
+    if fault == "large":
+        C[i, j] = C[j, i] = 1.1
+    elif fault == "diagonal":
+        C[140, 140] = 1.01
+    elif fault != "none":
+        at = (j, i) if fault.startswith("mirrored") else (i, j)
+        C[at] = 0.5 + 3e-8 if fault in ("unlike", "last") else np.nan
+    facts, want = level0.inspect(C, in_small_parts), MatrixFacts.of(C)
+    assert str(facts) == str(want)
+    assert (facts.asymmetric, facts.out_of_range, facts.bad_diagonal) == (
+        {"unlike": (i, j), "nan": (i, j), "mirrored nan": (i, j), "last": (i, j)}.get(fault),
+        (i, j) if fault == "large" else None,
+        140 if fault == "diagonal" else None,
+    )

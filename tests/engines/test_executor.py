@@ -50,7 +50,7 @@ def pool():
 def sent(monkeypatch):
     """The names of the work that is sent; all of it is, however small."""
     monkeypatch.setattr(level_pieces, "PIECE_SECONDS", 1e-12)
-    monkeypatch.setattr(level_pieces, "PIECES_PER_WORKER", 3)
+    monkeypatch.setattr(level_pieces, "PIECE_SHARES", ((2, 1), (1,)))
     monkeypatch.setattr(divided, "PART_SECONDS", 1e-12)
     monkeypatch.setattr(divided, "MOST_PARTS", 5)
     monkeypatch.setattr(GaussianTests, "at_once", lambda *_: None)
@@ -172,6 +172,39 @@ def test_pieces_are_all_targets_once(monkeypatch):
         seconds = rng.exponential(10.0, p) * (per_row > 0)
         pieces = level_pieces.pieces_of(Targets(chosen, per_row), seconds, rows, 1)
         np.testing.assert_array_equal(np.sort(np.concatenate(pieces)), np.flatnonzero(chosen))
+
+
+def test_the_first_pieces_are_larger_where_there_is_work_for_all():
+    seconds, per_row = np.full(400, 0.01), np.full(400, 3)
+    targets, rows = Targets(np.ones(1200, dtype=bool), per_row), np.repeat(np.arange(400), 3)
+    sizes = [len(piece) for piece in level_pieces.pieces_of(targets, seconds, rows, 1, n_workers=2)]
+    np.testing.assert_allclose(sizes, [300, 300, 150, 150, 75, 75, 75, 75], atol=20)
+    for work, number in ((0.009, 1), (0.011, 2), (0.021, 4), (0.041, 6), (0.081, 8)):
+        few = level_pieces.pieces_of(targets, seconds * work / seconds.sum(), rows, 1, n_workers=2)
+        assert len(few) == number
+        np.testing.assert_array_equal(np.sort(np.concatenate(few)), np.arange(1200))
+    assert len(level_pieces.pieces_of(targets, seconds * 0.019 / seconds.sum(), rows, 1, n_workers=5)) == 3
+
+
+def test_estimates_follow_the_time_of_the_side_before(pool, monkeypatch):
+    """Sides that take much longer than estimated are sent, but for the first."""
+    monkeypatch.setattr(GaussianTests, "at_once", lambda *_: None)
+    estimate, words, original = GaussianTests.seconds, [], WorkersOfEngine.results_of_engines
+
+    def noted(self, work, items, total, name, shared=None):
+        words.append(name)
+        return original(self, work, items, total, name, shared)
+
+    monkeypatch.setattr(WorkersOfEngine, "results_of_engines", noted)
+    monkeypatch.setattr(GaussianTests, "seconds", lambda *how: 1e-9 * estimate(*how))
+    monkeypatch.setattr(level_pieces, "PIECE_SECONDS", 1e-9)
+    X = table()
+    expected = pycupc.pc(X, alpha=0.05, engine="cpu")
+    assert_same(pycupc.pc(X, alpha=0.05, engine="cpu", executor=pool, numCores=1), expected)
+    assert not words
+    monkeypatch.setattr(cpu_engine, "MOST_PACE", 1e12)
+    assert_same(pycupc.pc(X, alpha=0.05, engine="cpu", executor=pool, numCores=1), expected)
+    assert "parts of level 3" in words
 
 
 def test_dask_replaces_a_worker_killed_in_the_middle_of_level_3(sent, monkeypatch):

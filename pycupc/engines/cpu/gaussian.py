@@ -17,7 +17,7 @@ from pycupc.engines.cpu import level0, level0_sieve, level1, threads
 from pycupc.engines.cpu.graph import ANSWERED, Findings, Graph, Indices, Separated, Targets
 from pycupc.engines.cpu.pruning.delta import Proofs
 from pycupc.engines.cpu.pruning.largest_p_values import PrunedTests, SmallestZ
-from pycupc.engines.cpu.pruning.plan import Pruning, PruningMode, Way
+from pycupc.engines.cpu.pruning.plan import LevelWalk, Pruning, PruningMode, Way
 from pycupc.engines.cpu.pruning.pruned_sides import load, pruned_side
 from pycupc.engines.cpu.row_items import Merged, RowWork, cuts, items_of, number_of_items, whole_rows
 from pycupc.engines.cpu.set_walk import walk_items
@@ -31,6 +31,7 @@ from pycupc.engines.cpu.tuning import (
     MOST_ITEMS,
     PREFIX_SECONDS,
     ROWS_SHARE,
+    SLOWER_PER_MEMBER,
     TASK_TESTS,
     TEST_SECONDS,
     TESTS_PER_SECOND,
@@ -84,7 +85,7 @@ class GaussianTests:
             MatrixSource(correlations.dense()) if dense else ColumnSource(correlations.columns())
         )
         self._mode: PruningMode = pruning
-        self._at_once: tuple[Graph, int, tuple[Indices, Indices]] | None = None  # see `_rows_at_once`
+        self._walk: LevelWalk | None = None  # of the level that is running
         self._made = self._bounds = 0  # numbers of tests that pruned sides of the level made, and of bounds
         self._pruned_levels: list[PrunedTests] = []
         self._proofs: tuple[Graph, Proofs] | None = None  # of the graph of the level that is running
@@ -135,26 +136,25 @@ class GaussianTests:
         """Load the code that will prune a level, or compile it."""
         if level < 2 or self._rows_at_once(graph, level) is not None:
             return
-        for way in self._pruning.ways(graph, level):
+        for way in self._pruning.ways(level, self._seconds_of(graph, level)):
             targets = graph.targets(level, False, graph.no_findings(), self._n_threads)
             if self._pruning.choose(graph, targets, level, way).any():
                 load(way)
 
     def _rows_at_once(self, graph: Graph, level: int) -> tuple[Indices, Indices] | None:
         """The rows with tests of a level, if it is small, and their numbers of prefixes; else None."""
-        if self._at_once is not None and self._at_once[0] is graph and self._at_once[1] == level:
-            return self._at_once[2]
-        wide = subsets.is_wide(graph.widest, level)
-        if wide or self._mode == "always" or not isinstance(self._source, MatrixSource):
+        if self._mode == "always" or not isinstance(self._source, MatrixSource):
             return None
-        rows, table = np.flatnonzero(graph.degrees > level), subsets.binomial_table(graph.widest, level)
-        d = graph.degrees[rows]
-        prefixes, tests = table[d - 1, level - 1], d * table[d - 1, level].astype(np.float64)
-        seconds = PREFIX_SECONDS * prefixes.sum(dtype=np.float64) + TEST_SECONDS * tests.sum()
-        if TESTS_PER_SECOND * seconds >= INLINE_TESTS:
+        if TESTS_PER_SECOND * self._seconds_of(graph, level) >= INLINE_TESTS:
             return None
-        self._at_once = graph, level, (rows, prefixes)
-        return rows, prefixes
+        assert self._walk is not None
+        return self._walk.rows, self._walk.prefixes
+
+    def _seconds_of(self, graph: Graph, level: int) -> float:
+        """Estimated seconds of the walk over all rows of a level, both sides at once; inf if a row is wide."""
+        if self._walk is None or self._walk.graph is not graph or self._walk.level != level:
+            self._walk = LevelWalk.of(graph, level)
+        return self._walk.seconds
 
     def at_once(self, graph: Graph, level: int, cutoff: float, findings: Findings) -> int | None:
         """Make the tests of a level >= 1 if it is small; returns how many are doubtful, None if they are not made.
@@ -185,7 +185,7 @@ class GaussianTests:
             yield self._level1(graph, targets, certain, findings), tests
             return
         self._pruning.refuse(graph, targets, level)
-        for way in self._pruning.ways(graph, level):
+        for way in self._pruning.ways(level, self._seconds_of(graph, level)):
             rows = self._pruning.choose(graph, targets, level, way)
             if rows.any():
                 chosen = targets.chosen & np.repeat(rows, graph.degrees)
@@ -229,7 +229,7 @@ class GaussianTests:
     ) -> tuple[int, int]:
         """Compute r where pruning left it out, and remember the pairs that it answered; returns numbers of tests made
         and of bounds."""
-        missing = np.flatnonzero(np.isnan(separated.r))
+        missing = np.flatnonzero(np.isnan(separated.r)) if level > 1 else ()
         if len(missing):
             tests = separated.x[missing], separated.y[missing], separated.S[missing]
             separated.r[missing] = canonical_of(self._source, *tests, self._n_threads)
@@ -240,7 +240,7 @@ class GaussianTests:
         in_vain = np.bincount(graph.rows()[pruned & ~found], minlength=len(graph.offsets) - 1)
         made = separated.n_tests + made_so_far
         made -= findings.n_tests(np.flatnonzero(pruned & found)) + subsets.level_tests(graph.degrees, in_vain, level)
-        self._pruned_levels.append(PrunedTests(level, Cutoff.around(cutoff), graph, pruned))
+        self._pruned_levels.append(PrunedTests(level, Cutoff.around(cutoff), graph.without_z(), pruned))
         self._proofs = None
         return made, bounds
 
@@ -304,7 +304,7 @@ class PlainWalk(RowWork):
         binomials, d, level = side.binomials, graph.degrees, side.level
         prefixes, sets = binomials[d - 1, level - 1], binomials[d - 1, level].astype(np.float64)
         seconds = PREFIX_SECONDS * prefixes * (targets.per_row > 0) + TEST_SECONDS * targets.per_row * sets
-        least = np.maximum(TASK_TESTS, GATHER_SHARE * d * d)
+        least = np.maximum(TASK_TESTS / max(SLOWER_PER_MEMBER * level, 1.0), GATHER_SHARE * d * d)
         items, piece = items_of(graph, TESTS_PER_SECOND * seconds, least, prefixes)
         ends = prefixes[items[:, ROW]], items[:, PIECES]
         items[:, FIRST], items[:, END] = cuts(*ends, piece), cuts(*ends, piece + 1)

@@ -78,9 +78,8 @@ def test_elsewhere(
     take: Callable[[Tested, int], None],
 ) -> None:  # fmt: skip
     """Let workers test the pieces; enter the findings of each, and call `take` with them and the number of tests."""
-    lists = Graph(graph.offsets, graph.neighbours, graph.fixed, np.zeros(0))  # without z
     items = ((k, (Piece(level, entries, plan.loaded()),)) for k, entries in enumerate(pieces))
-    words, shared = f"parts of level {level}", (f"level {level}", lists)
+    words, shared = f"parts of level {level}", (f"level {level}", graph.without_z())
     for k, tested in elsewhere.results_of_engines(test_piece, items, len(pieces), words, shared):
         targets = graph.targets_at(pieces[k])
         _enter(tested, pieces[k], findings)

@@ -23,6 +23,9 @@ TASK_TESTS = 250_000
 MOST_ITEMS = 1 << 16
 #: Number of tests made in a second, by which the time of a walk is compared with tests.
 TESTS_PER_SECOND = 2.5e8
+#: The time of the walk, over its estimate from `PREFIX_SECONDS` and `TEST_SECONDS`, for each member of a set: items are
+#: smaller by this factor. Measured at levels 3 to 15.
+SLOWER_PER_MEMBER = 0.6
 #: An item has at least this many tests for each number that it first gathers from C (d x d for a row of degree d).
 GATHER_SHARE = 20
 #: Entries that a task goes through, at most a millisecond: of the neighbour lists, where a level is set up or settled,

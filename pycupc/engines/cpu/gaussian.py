@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Generator, Iterable, Iterator
+from contextlib import suppress
 from functools import cached_property, partial
 from typing import Literal
 
@@ -52,7 +53,6 @@ from pycupc.engines.cpu.walk_arrays import (
     work_space,
 )
 from pycupc.engines.protocol import Division, Floats, Ints, Mask, Pairs
-from pycupc.graph.lists import starts
 from pycupc.independence.gaussian import fisher_z
 from pycupc.independence.gaussian.centred_columns import Columns
 from pycupc.independence.gaussian.correlation import Correlations
@@ -63,6 +63,7 @@ from pycupc.system.machine import free_memory
 Reading = Literal["dense", "rows", "sieve"]
 #: The arrays of a thread; without outcomes, these are the findings themselves.
 Space = tuple[Outcomes | None, Matrices, WalkWork]
+Spaces = dict[int, list[Space]]
 
 
 class GaussianTests:
@@ -85,6 +86,7 @@ class GaussianTests:
             MatrixSource(correlations.dense()) if dense else ColumnSource(correlations.columns())
         )
         self._mode: PruningMode = pruning
+        self._spaces: dict[int, Spaces] = {}
         self._walk: LevelWalk | None = None  # of the level that is running
         self._made = self._bounds = 0  # numbers of tests that pruned sides of the level made, and of bounds
         self._pruned_levels: list[PrunedTests] = []
@@ -192,7 +194,8 @@ class GaussianTests:
                 left = yield from self._pruned(graph, chosen, level, way, certain, findings)
                 targets = graph.targets_at(targets.chosen & ~chosen | left)
         side = Side.of(graph, targets, level, certain)
-        yield PlainWalk.of_side(self._source, graph, targets, side, findings)
+        self._spaces = {level: self._spaces.get(level, {})}  # side B finds those of side A
+        yield PlainWalk.of_side(self._source, graph, targets, side, findings, self._spaces[level])
 
     def _pruned(
         self, graph: Graph, chosen: Mask, level: int, way: Way, cutoff: Cutoff, findings: Findings
@@ -259,7 +262,7 @@ class GaussianTests:
         tests, source = targets.per_row * (graph.degrees - 1), self._source
         wide = (graph.degrees > HUB) & isinstance(source, ColumnSource)
         least = max(2 * TASK_TESTS, int(tests.sum()) // MOST_ITEMS)
-        blocks = _row_blocks(tests, least, np.flatnonzero(wide))
+        blocks = level1.row_blocks(tests, least, np.flatnonzero(wide))
         if isinstance(source, MatrixSource):
             blocks = np.ascontiguousarray(blocks[np.argsort(-blocks[:, 2], kind="stable")])
             return level1.work_on_blocks(source.C, graph, targets, cutoff, blocks, findings)
@@ -286,19 +289,24 @@ class GaussianTests:
 
 
 class PlainWalk(RowWork):
-    """The tests of a level >= 2 without bounds: items for the walk over rows, whose parts are the prefixes of a row."""
+    """The tests of a level >= 2 without bounds: items for the walk over rows, whose parts are the prefixes of a row.
+
+    `spaces`: work spaces of this level that no thread uses, by width.
+    """
 
     def __init__(
-        self, parts: Iterable[Part], side: Side, findings: Findings, unfinished: Indices, mirror: Indices = NO_MIRROR
-    ) -> None:
+        self, parts: Iterable[Part], side: Side, findings: Findings, unfinished: Indices, mirror: Indices = NO_MIRROR,
+        spaces: Spaces | None = None,
+    ) -> None:  # fmt: skip
         super().__init__(parts)
+        self._spaces: Spaces = {} if spaces is None else spaces
         self._side, self._mirror = side, mirror
         self._merged = Merged(*findings[:3], findings.done, np.zeros(len(side.chosen), dtype=np.bool_), unfinished)
         self._of_findings = Outcomes(*findings[:3]) if len(mirror) else None
 
     @classmethod
     def of_side(
-        cls, source: CorrelationSource, graph: Graph, targets: Targets, side: Side, findings: Findings
+        cls, source: CorrelationSource, graph: Graph, targets: Targets, side: Side, findings: Findings, spaces: Spaces
     ) -> tuple[PlainWalk, int]:
         """The tests of one side, and their number, as they take time."""
         binomials, d, level = side.binomials, graph.degrees, side.level
@@ -308,7 +316,7 @@ class PlainWalk(RowWork):
         items, piece = items_of(graph, TESTS_PER_SECOND * seconds, least, prefixes)
         ends = prefixes[items[:, ROW]], items[:, PIECES]
         items[:, FIRST], items[:, END] = cuts(*ends, piece), cuts(*ends, piece + 1)
-        walk = cls(source.parts(graph, items), side, findings, number_of_items(items, source.p))
+        walk = cls(source.parts(graph, items), side, findings, number_of_items(items, source.p), spaces=spaces)
         return walk, int(items[:, WORK].sum(dtype=np.float64))
 
     @classmethod
@@ -323,22 +331,16 @@ class PlainWalk(RowWork):
         return cls([part], side, findings, part.following, mirror)
 
     def _make_space(self, d: int) -> Space:
+        with suppress(KeyError, IndexError):
+            return self._spaces[d].pop()
         level = self._side.level
         lengths = {"t": level - 1, "d": d, "width": d + BLOCK}
         work = work_space(WalkWork, level=level, elimination=canonical_space(level), **lengths)
         return self._of_findings or Outcomes.of(d), work_space(Matrices, **lengths), work
 
+    def _finish(self, space: Space) -> None:
+        self._spaces.setdefault(space[1].column.shape[1], []).append(space)
+
     def _walk(self, part: Part, space: Space, state: State) -> None:
         side = self._side._replace(C=part.C, neighbours=part.neighbours)
         walk_items(side, part.items, part.following, self._mirror, self._merged, *space, state)
-
-
-def _row_blocks(tests: Indices, least: int, alone: Indices) -> Indices:
-    """Consecutive rows low .. high - 1 of about `least` tests each; the rows `alone` are blocks of their own.
-
-    int64 (m, 3): low, high, and the number of tests.
-    """
-    before = starts(tests)
-    cuts = np.flatnonzero(np.diff(before[1:] // least)) + 1
-    cuts = np.unique(np.concatenate([[0, len(tests)], cuts, alone, alone + 1]))
-    return np.column_stack([cuts[:-1], cuts[1:], np.diff(before[cuts])])

@@ -50,7 +50,7 @@ def pool():
 def sent(monkeypatch):
     """The names of the work that is sent; all of it is, however small."""
     monkeypatch.setattr(level_pieces, "PIECE_SECONDS", 1e-12)
-    monkeypatch.setattr(level_pieces, "PIECE_SHARES", ((2, 1), (1,)))
+    monkeypatch.setattr(level_pieces, "PIECE_SHARES", (((2, 1), 1),))
     monkeypatch.setattr(divided, "PART_SECONDS", 1e-12)
     monkeypatch.setattr(divided, "MOST_PARTS", 5)
     monkeypatch.setattr(GaussianTests, "at_once", lambda *_: None)
@@ -179,7 +179,7 @@ def test_the_first_pieces_are_larger_where_there_is_work_for_all():
     targets, rows = Targets(np.ones(1200, dtype=bool), per_row), np.repeat(np.arange(400), 3)
     sizes = [len(piece) for piece in level_pieces.pieces_of(targets, seconds, rows, 1, n_workers=2)]
     np.testing.assert_allclose(sizes, [300, 300, 150, 150, 75, 75, 75, 75], atol=20)
-    for work, number in ((0.009, 1), (0.011, 2), (0.021, 4), (0.041, 6), (0.081, 8)):
+    for work, number in ((0.009, 1), (0.011, 2), (0.079, 2), (0.081, 4), (0.319, 4), (0.321, 8)):
         few = level_pieces.pieces_of(targets, seconds * work / seconds.sum(), rows, 1, n_workers=2)
         assert len(few) == number
         np.testing.assert_array_equal(np.sort(np.concatenate(few)), np.arange(1200))

@@ -210,9 +210,7 @@ class CpuEngine(Engine):
         graph = self._graph = self._tests.level0(cutoff, self._gaps, self._fixed, self._division)
         n_pairs, n_kept = int(self._first.tested().sum()), int(np.count_nonzero(~graph.fixed)) // 2
         x, y, p = self._tests.side_b_of_level0
-        more = self._first.has_candidates(
-            lambda: np.concatenate([graph.rows()[(graph.rows() > graph.neighbours) & ~graph.fixed], x])
-        )
+        more = self._first.has_candidates(lambda: np.append(graph.later_ends(), x))
         n_tests, none = n_pairs + n_kept + len(x), np.zeros((len(x), 0), dtype=np.int32)
         return LevelResult(0, x, y, none, p, n_tests, n_pairs - n_kept, 0, more)
 
@@ -225,9 +223,9 @@ class CpuEngine(Engine):
         free = free_memory() if need > SURELY_FREE else 2**62
         self._refuse_beyond(free, need, level, degrees)
         findings, kept = graph.no_findings(self.threads), self._division.kept
+        progress = self._level_progress(level, degrees, findings)
         if kept is not None:
             kept.begin(level, findings.take, *FINISHED)
-        progress = self._level_progress(level, degrees, findings)
         at_once = self._gaussian.at_once(graph, level, cutoff, findings) if self._gaussian and kept is None else None
         n_careful = at_once or 0
         for side_b in (False, True) if at_once is None else ():
@@ -243,7 +241,8 @@ class CpuEngine(Engine):
             decided = np.flatnonzero(findings.done == ANSWERED)
             check_level(graph, decided, findings, level, partial(self._first_separating, pruning=False))
         self._refuse_beyond(free, lists + KEPT_BYTES * len(stays), level, degrees)
-        self._graph = graph.restricted(stays, self._tests.z(graph.smallest(findings, stays), level))
+        smallest = graph.smallest(findings, stays)
+        self._graph = graph.restricted(stays, lambda entries: self._tests.z(smallest[entries], level))
         return LevelResult(level, *separated, len(separated.x), n_careful, more, *made)
 
     def _test_side(

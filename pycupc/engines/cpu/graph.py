@@ -128,6 +128,7 @@ class Graph:
         self, offsets: Indices, neighbours: Ints, fixed: Mask, z: Floats | Callable[[Indices], Floats]
     ) -> None:
         self.offsets, self.neighbours, self.fixed, self._z = offsets, neighbours, fixed, z
+        self._waits = False  # whether its z has yet to be joined from that of several levels
         self.degrees = offsets[1:] - offsets[:-1]  # int64 (p,): number of neighbours of each variable
         self.widest = int(self.degrees.max(initial=0))
 
@@ -146,9 +147,18 @@ class Graph:
         own = (lambda entries: z(edge[entries])) if callable(z) else z[edge]
         return cls(np.searchsorted(rows, np.arange(p + 1)), neighbours, never[edge], own)
 
+    def without_z(self) -> Graph:
+        """The same lists, to be kept or sent: z may need the graph of the level before."""
+        return Graph(self.offsets, self.neighbours, self.fixed, np.zeros(0))
+
     def rows(self) -> Ints:
         """x of every entry."""
         return np.repeat(np.arange(len(self.offsets) - 1, dtype=np.int32), self.degrees)
+
+    def later_ends(self) -> Ints:
+        """y of the edges x < y that are not fixed."""
+        rows = self.rows()
+        return rows[(rows > self.neighbours) & ~self.fixed]
 
     def edges(self) -> tuple[Ints, Ints, Floats]:
         """x, y and z of `State`."""
@@ -267,7 +277,18 @@ class Graph:
         """The smallest squared partial correlation of either side's tests."""
         return np.minimum(findings.smallest[entries], findings.smallest[self.lists.mirror[entries]])
 
-    def restricted(self, entries: Indices, z: Floats) -> Graph:
-        """The graph of these entries alone; `z` of this level joins the z of the earlier ones."""
+    def restricted(self, entries: Indices, z: Callable[[Indices], Floats]) -> Graph:
+        """The graph of these entries alone; `z` of this level joins the z of the earlier levels.
+
+        `z`: a function of entries of the new graph. It is called when somebody asks, or the graph after the new one is
+        made: then many edges are gone, whose z nobody has asked for.
+        """
         lists = np.searchsorted(entries, self.offsets), self.neighbours[entries], self.fixed[entries]
-        return Graph(*lists, np.minimum(self.z(entries), z))
+        known = self.z(entries) if self._waits else None
+
+        def joined(some: Indices) -> Floats:
+            return np.minimum(self.z(entries[some]) if known is None else known[some], z(some))
+
+        graph = Graph(*lists, joined)
+        graph._waits = True
+        return graph

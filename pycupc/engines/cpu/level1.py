@@ -15,6 +15,7 @@ from pycupc.engines.cpu.threads import DOUBTFUL, STOP, State, Work
 from pycupc.engines.cpu.tuning import FIRST_SETS, LEVEL1_TILE, NEXT_SETS, SPARSE
 from pycupc.engines.cpu.walk_arrays import NO_MIRROR, Cutoff
 from pycupc.engines.protocol import Floats, Ints
+from pycupc.graph.lists import starts
 from pycupc.independence.gaussian.partial_correlation import given_one
 from pycupc.independence.gaussian.tolerances import PIVOT_FLOOR
 from pycupc.system.jit import compiled, jit_inlined, jit_part
@@ -58,6 +59,17 @@ def work_on_blocks(
         _run_blocks(tile, *lists, mirror, cutoff, blocks, following, found, findings.done, state)
 
     return work
+
+
+def row_blocks(tests: Indices, least: int, alone: Indices) -> Indices:
+    """Consecutive rows low .. high - 1 of about `least` tests each; the rows `alone` are blocks of their own.
+
+    int64 (m, 3): low, high, and the number of tests.
+    """
+    before = starts(tests)
+    cuts = np.flatnonzero(np.diff(before[1:] // least)) + 1
+    cuts = np.unique(np.concatenate([[0, len(tests)], cuts, alone, alone + 1]))
+    return np.column_stack([cuts[:-1], cuts[1:], np.diff(before[cuts])])
 
 
 def run_rows(

@@ -65,12 +65,12 @@ def pieces_of(
 
 
 def _shares(most: float, n_workers: int) -> Indices:
-    """How many shares of the work each piece has; `most`: shares in all, as many as are large enough to be sent."""
+    """How many shares of the work each piece has; `most`: number of the smallest pieces that are worth sending."""
     workers = n_workers or WORKERS_AT_FIRST
-    for shares in PIECE_SHARES:
-        if (number := min(int(most) // sum(shares), workers)) == workers or len(shares) == 1:
-            return np.repeat(shares, number)
-    raise AssertionError
+    for shares, least in PIECE_SHARES:
+        if most >= least * workers * sum(shares):
+            return np.repeat(shares, workers)
+    return np.ones(int(most), dtype=np.int64)
 
 
 def test_elsewhere(
@@ -78,9 +78,8 @@ def test_elsewhere(
     take: Callable[[Tested, int], None],
 ) -> None:  # fmt: skip
     """Let workers test the pieces; enter the findings of each, and call `take` with them and the number of tests."""
-    lists = Graph(graph.offsets, graph.neighbours, graph.fixed, np.zeros(0))  # without z
     items = ((k, (Piece(level, entries, plan.loaded()),)) for k, entries in enumerate(pieces))
-    words, shared = f"parts of level {level}", (f"level {level}", lists)
+    words, shared = f"parts of level {level}", (f"level {level}", graph.without_z())
     for k, tested in elsewhere.results_of_engines(test_piece, items, len(pieces), words, shared):
         targets = graph.targets_at(pieces[k])
         _enter(tested, pieces[k], findings)

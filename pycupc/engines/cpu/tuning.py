@@ -23,6 +23,9 @@ TASK_TESTS = 250_000
 MOST_ITEMS = 1 << 16
 #: Number of tests made in a second, by which the time of a walk is compared with tests.
 TESTS_PER_SECOND = 2.5e8
+#: The time of the walk, over its estimate from `PREFIX_SECONDS` and `TEST_SECONDS`, for each member of a set: items are
+#: smaller by this factor. Measured at levels 3 to 15.
+SLOWER_PER_MEMBER = 0.6
 #: An item has at least this many tests for each number that it first gathers from C (d x d for a row of degree d).
 GATHER_SHARE = 20
 #: Entries that a task goes through, at most a millisecond: of the neighbour lists, where a level is set up or settled,
@@ -31,12 +34,14 @@ PART_ENTRIES = 1 << 17
 
 # -- workers of an executor -------------------------------------------------------------------------------------------
 
-#: Seconds of the smallest piece of a level that a worker tests, estimated, with all threads: a side of less than two of
-#: them is tested at home, as sending the graph and the findings of 200,000 entries takes some milliseconds.
+#: Seconds of a piece of a level that a worker tests, estimated, with all threads: a side of less than two of them is
+#: tested at home, as sending the graph and the findings of 200,000 entries takes some milliseconds.
 PIECE_SECONDS = 0.005
-#: Sizes of the pieces of each worker, the large ones first, so that workers of different speed end together: of the
-#: first kind for which each piece is large enough; and the number of workers that is assumed before any has replied.
-PIECE_SHARES, WORKERS_AT_FIRST = ((4, 2, 1, 1), (2, 1, 1), (1, 1), (1,)), 4
+#: Sizes of the pieces of each worker, the large ones first, so that workers end together; and how long the smallest is
+#: at least, in `PIECE_SECONDS`: a piece takes about 4 ms more than its tests. Measured. The first that fits counts.
+PIECE_SHARES = ((4, 2, 1, 1), 4), ((3, 1), 2), ((1,), 1)
+#: The number of workers that is assumed before any has replied.
+WORKERS_AT_FIRST = 4
 #: The estimates are corrected by the time of the side before, up to this factor: tests of large sets take longer.
 MOST_PACE = 20.0
 

@@ -27,6 +27,7 @@ from pycupc.engines.cpu.neighbour_lists import (
 from pycupc.engines.cpu.tuning import INLINE_TESTS, PART_ENTRIES
 from pycupc.engines.protocol import Floats, Ints, Lists, Mask, Questions
 from pycupc.graph.lists import spans, starts
+from pycupc.system.jit import plain_if_small
 from pycupc.system.machine import run_in_threads
 
 #: The findings about an entry: they may change; all of its tests have been made, or pruning has answered them.
@@ -277,7 +278,8 @@ class Graph:
 def _in_parts(work: Callable[[int, int], None], n: int, n_entries: int, n_threads: int) -> None:
     """Call work(first, end) for parts of range(n), which have `n_entries` in all, in threads where it pays."""
     if n_entries < INLINE_TESTS:
-        work(0, n)
+        with plain_if_small(n_entries // 2, "neighbour lists"):
+            work(0, n)
         return
     size = -(-n // (1 + n_entries // PART_ENTRIES))
     parts = ((first, min(first + size, n)) for first in range(0, n, size))

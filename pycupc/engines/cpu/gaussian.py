@@ -167,14 +167,12 @@ class GaussianTests:
         if found is None or not isinstance(source, MatrixSource):
             return None
         rows, prefixes = found
-        targets, certain, mirror = Targets(~graph.fixed, graph.degrees), Cutoff.around(cutoff), graph.lists.mirror
-        state = threads.new_state()[0]
+        certain, state = Cutoff.around(cutoff), threads.new_state()[0]
         if level == 1:
-            blocks = np.array([[0, source.p, 0]])
-            level1.work_on_blocks(source.C, graph, targets, certain, blocks, findings, mirror)(state)
+            level1.test_both_sides(source.C, graph, certain, findings, state)
         elif len(rows):
-            side = Side.of(graph, targets, level, certain)
-            PlainWalk.of_both_sides(source, graph, side, rows, prefixes, findings, mirror)(state)
+            side = Side.of(graph, Targets(~graph.fixed, graph.degrees), level, certain)
+            PlainWalk.of_both_sides(source, graph, side, rows, prefixes, findings, graph.lists.mirror)(state)
         return int(state[DOUBTFUL])
 
     def rounds(

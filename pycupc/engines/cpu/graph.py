@@ -192,7 +192,7 @@ class Graph:
         def fill(first: int, end: int) -> None:
             rank[first:end], smallest[first:end] = -1, np.inf
 
-        in_parts(fill, n, n, n_threads)
+        in_parts(fill, n, n, n_threads, "neighbour lists")
         return Findings(rank, np.zeros(n), smallest, {}, np.zeros(n, np.int8))
 
     @cached_property
@@ -206,7 +206,7 @@ class Graph:
         def find(first: int, end: int) -> None:
             find_mirror_entries(lists, (first, end), following)
 
-        in_parts(find, len(following), len(self.neighbours), n_threads)
+        in_parts(find, len(following), len(self.neighbours), n_threads, "neighbour lists")
         return lists
 
     def targets(self, level: int, side_b: bool, findings: Findings, n_threads: int = 1) -> Targets:
@@ -219,7 +219,7 @@ class Graph:
         def choose(first: int, end: int) -> None:
             choose_targets(lists, findings.rank, level, side_b, (first, end), chosen, per_row)
 
-        in_parts(choose, len(per_row), len(chosen), n_threads)
+        in_parts(choose, len(per_row), len(chosen), n_threads, "neighbour lists")
         return Targets(chosen, per_row)
 
     def targets_at(self, some: Mask | Indices) -> Targets:
@@ -236,7 +236,7 @@ class Graph:
         def count(first: int, end: int) -> None:
             count_settled(lists, rank, (first, end), counts)
 
-        in_parts(count, len(degrees), len(rank), n_threads)
+        in_parts(count, len(degrees), len(rank), n_threads, "neighbour lists")
         number = Settled(*counts.T)
         first_gone, first_kept = starts(number.separated), starts(number.stay)
         entries, stay = (np.empty(first[-1], dtype=np.int64) for first in (first_gone, first_kept))
@@ -246,7 +246,7 @@ class Graph:
             gone = entries, x, y, r
             list_settled(lists, rank, findings.r, (first, end), first_gone, gone, first_kept, stay)
 
-        in_parts(list_them, len(degrees), len(rank), n_threads)
+        in_parts(list_them, len(degrees), len(rank), n_threads, "neighbour lists")
         S = self._sets(level, entries, x, findings, n_threads)
         n_tests = (int(number.rank_high.sum()) << 32) + int(number.rank_low.sum()) + len(entries)
         n_tests += sum(far.rank for e, far in findings.far.items() if rank[e] == FAR)
@@ -265,7 +265,7 @@ class Graph:
             part, members = slice(first, end), np.empty(level, dtype=np.int64)
             look_up(lists, findings.rank, binomials, entries[part], x[part], members, S[part])
 
-        in_parts(look, len(entries), len(entries), n_threads)
+        in_parts(look, len(entries), len(entries), n_threads, "neighbour lists")
         for e, found in findings.far.items():
             if findings.rank[e] == FAR:
                 k = int(np.searchsorted(entries, e))

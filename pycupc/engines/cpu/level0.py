@@ -11,7 +11,7 @@ from pycupc.engines.protocol import EngineError, Floats, Pairs
 from pycupc.graph.lists import starts
 from pycupc.independence.gaussian import fisher_z
 from pycupc.independence.gaussian.suffstat import MatrixFacts
-from pycupc.system.jit import compiled, frozen, jit_inlined
+from pycupc.system.jit import compiled_for_large, frozen, jit_inlined
 from pycupc.system.machine import SURELY_FREE, free_memory
 from pycupc.system.numba_names import uint64
 
@@ -19,8 +19,6 @@ from pycupc.system.numba_names import uint64
 TOLERANCE = 1e-8
 #: The same for the diagonal, which is 1.
 TOLERANCE_DIAGONAL = 1e-10
-
-
 #: No mask of some rows.
 _NO_MASK = np.zeros((0, 0), dtype=np.bool_)
 
@@ -29,13 +27,13 @@ def inspect(C: Floats, n_threads: int) -> MatrixFacts:
     """Inspect C once; returns the `MatrixFacts` for `SuffStat.check`."""
     p, read, n_tiles = len(C), frozen(C), -(-len(C) // INSPECTED_TILE)
     faults = np.zeros(n_tiles, dtype=np.bool_)
-    in_parts(lambda low, high: _find_faults(read, (low, high), faults), n_tiles, p * p, n_threads)
+    in_parts(lambda low, high: _find_faults(read, (low, high), faults), n_tiles, p * p, n_threads, "level 0")
     if faults.any() or (np.abs(np.diagonal(C) - 1) > TOLERANCE_DIAGONAL).any():
         return MatrixFacts.of(C)
     return MatrixFacts(np.zeros(p, dtype=np.int64), None, None, None)
 
 
-@compiled
+@compiled_for_large
 def _find_faults(C, tiles, faults):
     """Find the rows of tiles with an entry above the diagonal that is NaN, no correlation, or not its mirror image."""
     p = len(C)
@@ -60,7 +58,7 @@ def level0(C: Floats, n: float, cutoff: float, gaps: Pairs | None, fixed: Pairs 
         _find_left(C, cutoff, (low, high), without, always, first, neighbours, *space)
 
     first, neighbours = np.zeros(p, dtype=np.int64), np.empty(0, dtype=np.int32)
-    in_parts(sweep, p, p * p, n_threads)
+    in_parts(sweep, p, p * p, n_threads, "level 0")
     offsets = starts(first)
     if (n_found := int(offsets[-1])) > room:
         raise EngineError(
@@ -69,7 +67,7 @@ def level0(C: Floats, n: float, cutoff: float, gaps: Pairs | None, fixed: Pairs 
         )
     first, neighbours = offsets[:-1], np.empty(n_found, dtype=np.int32)
     if n_found:
-        in_parts(sweep, p, p * p, n_threads)
+        in_parts(sweep, p, p * p, n_threads, "level 0")
     never = np.zeros(n_found, dtype=np.bool_)
 
     def z(entries: Indices) -> Floats:
@@ -99,7 +97,7 @@ def _compare(C, cutoff, x, left):
             left[y] = abs(C[y, x]) > cutoff
 
 
-@compiled
+@compiled_for_large
 def _find_left(C, cutoff, rows, gaps, fixed, first, neighbours, left, listed):  # noqa: PLR0913 - compiled code
     """Write the pairs of these rows x that level 0 leaves to `neighbours`, from first[x] on; if that is empty, write
     their number to first[x].
@@ -123,5 +121,5 @@ def _find_left(C, cutoff, rows, gaps, fixed, first, neighbours, left, listed):  
             for y in range(p):
                 listed[uint64(n)] = y
                 n += left[y]
-            for k in range(uint64(n)):
-                neighbours[uint64(first[x]) + k] = listed[k]
+            for k in range(n):
+                neighbours[first[x] + k] = listed[k]

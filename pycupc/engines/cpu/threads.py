@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.engines.cpu.tuning import INLINE_TESTS, PART_ENTRIES, TICK
+from pycupc.system.jit import plain_if_small
 from pycupc.system.limits import NoThreadError, start_unawaited
 from pycupc.system.machine import single_products
 
@@ -135,10 +136,14 @@ def drawing(tasks: Iterable[Task]) -> Work:
     return work
 
 
-def in_parts(work: Callable[[int, int], None], n: int, n_entries: int, n_threads: int) -> None:
-    """Call work(first, end) for parts of range(n), which have `n_entries` in all, in threads where it pays."""
+def in_parts(work: Callable[[int, int], None], n: int, n_entries: int, n_threads: int, part: str) -> None:
+    """Call work(first, end) for parts of range(n), which have `n_entries` in all, in threads where it pays.
+
+    A few entries are left to plain Python; `part`: as of `plain_if_small`.
+    """
     if n_entries < INLINE_TESTS:
-        work(0, n)
+        with plain_if_small(n_entries // 2, part):
+            work(0, n)
         return
     size = -(-n // (1 + n_entries // PART_ENTRIES))
 

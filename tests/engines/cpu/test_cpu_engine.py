@@ -1,4 +1,4 @@
-"""The CPU engine around its tests: progress, Ctrl-C, memory."""
+"""The CPU engine around its tests: small problems, progress, Ctrl-C, memory."""
 
 import signal
 import subprocess
@@ -8,13 +8,33 @@ import time
 
 import numpy as np
 import pytest
-from common import gaussian_test, take
+from common import assert_same, gaussian_test, take
+from pruning_problems import random_correlations
 
 import pycupc
 from pycupc.engines.cpu import cpu_engine as cpu
 from pycupc.engines.cpu import level0, threads
 from pycupc.graph.pairs import Pairs
 from pycupc.independence.gaussian.suffstat import MatrixFacts
+from pycupc.system import jit
+
+
+@pytest.mark.filterwarnings("ignore:.*correlation:UserWarning")
+def test_plain_python_makes_the_tests_of_small_problems_as_compiled_code_does(monkeypatch):
+    """Level 1 and the passes over neighbour lists: the same bits, with copies and ties among the variables."""
+    for seed in range(24):
+        rng = np.random.default_rng((11, seed))
+        C, n = random_correlations(rng)
+        stat, alpha = {"C": C[:18, :18], "n": n}, float(rng.choice([0.01, 0.05, 0.3]))
+        fixed = np.eye(len(stat["C"]), k=1) > 0 if seed % 3 == 0 else None
+        fits = []
+        for most in (-1, 10**12):
+            monkeypatch.setattr(jit, "MOST_PLAIN_STEPS", most)
+            how = {"alpha": alpha, "engine": "cpu", "fixedEdges": None if fixed is None else fixed | fixed.T}
+            fits.append(pycupc.pc(stat, **how))
+        assert_same(*fits)
+        np.testing.assert_array_equal(fits[0].pMax, fits[1].pMax)
+        assert [s.n_careful for s in fits[0].levels] == [s.n_careful for s in fits[1].levels]
 
 
 def test_progress_is_told_and_may_interrupt():

@@ -128,7 +128,7 @@ class MixedTest(_TestOfBothKinds):
         return self._discrete.single_tests(V[:, 0], V[:, 1], V[:, 2:])[1]
 
     def _of_numbers(self, V: Indices) -> Floats:
-        from pycupc.independence.gaussian.partial_correlation import p_values_of_tests  # loads Numba
+        from pycupc.independence.gaussian.pairwise_tests import p_values_of_tests  # loads Numba
 
         C = self._correlations
         n = np.full(C.shape, float(self.data.n))

@@ -1,7 +1,7 @@
-"""G^2 tests given all sets of one size, in compiled code: pairs with the same x take turns.
+"""Tests given all sets of one size, in compiled code to the end: pairs with the same x take turns.
 
-All pairs of x that are tested given a set take their turn then, as its configurations are there; and no pair is tested
-again after the test that separates it.
+All pairs of x that are tested given a set take their turn then, as a family keeps the configurations of x and the set,
+or the correlations given the set. No pair is tested again after the test that separates it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 
 from pycupc.engines.cpu.combinations import next_subset
 from pycupc.engines.cpu.graph import Indices
-from pycupc.engines.cpu.row_items import take_item
+from pycupc.engines.cpu.row_items import take_item, until_careful
 from pycupc.engines.cpu.setwise_walk import (
     Found,
     Pairs,
@@ -24,34 +24,36 @@ from pycupc.engines.cpu.setwise_walk import (
     open_pair,
     tests_of_sets,
 )
-from pycupc.engines.cpu.threads import STOP, State, Work
+from pycupc.engines.cpu.threads import AGAIN, CAREFUL, STOP, WANTED, State, Work
 from pycupc.engines.cpu.tuning import OPEN_PAIRS, SHARES
 from pycupc.engines.cpu.walk_arrays import work_space
 from pycupc.graph.lists import starts
-from pycupc.independence.discrete.contingency import run_test_given
-from pycupc.independence.discrete.contingency import work_space as counting_space
-from pycupc.independence.discrete.test import DiscreteTest
+from pycupc.independence.deciding import Walked, decide
 from pycupc.independence.setwise import SetwiseTest
 from pycupc.system.jit import compiled, jit_inlined
 
 
-class DiscreteWalk:
-    """The work of a thread (`threads.Work`): items are pairs that follow each other and have the same x."""
+class TurnWalk:
+    """The work of a thread (`threads.Work`): items are pairs that follow each other and have the same x.
 
-    def __init__(self, test: DiscreteTest, pairs: Pairs, size: int, found: Found, n_threads: int) -> None:
-        self._data, self._size, self._found = test.prepared, size, found
+    `na_p`: the p-value in place of NaN.
+    """
+
+    def __init__(
+        self, walked: Walked, na_p: float, pairs: Pairs, size: int, found: Found, n_threads: int
+    ) -> None:  # fmt: skip
+        self._walked, self._na_p, self._size, self._found = walked, na_p, size, found
         self._following = np.zeros(1, dtype=np.int64)
         order = np.argsort(pairs.x, kind="stable")
         self._pairs = pairs.taken(order)
         self._items = _items(self._pairs, size, SHARES * n_threads if n_threads > 1 else 1)
 
     def __call__(self, state: State) -> None:
-        data, pairs = self._data, self._pairs
-        widest = pairs.candidates[data.levels[pairs.candidates].argmax()] if self._size else 0
-        counting = counting_space(data, pairs.x, pairs.y, np.full((1, self._size), widest))
+        work = self._walked.work(state[CAREFUL : WANTED + 1])
         window = work_space(Window, k=int(np.diff(self._items).max(initial=0)), s=self._size)
-        S = np.empty(self._size, dtype=np.int64)
-        take_turns(data, pairs, self._items, self._following, window, S, counting, self._found, state)
+        space = window, np.empty(self._size, dtype=np.int64), work
+        given = self._walked.data, self._pairs, self._items, self._following, *space, self._na_p, self._found, state
+        until_careful(lambda: take_turns(*given), state)
 
 
 def work_on_sets(
@@ -59,8 +61,9 @@ def work_on_sets(
     report: Callable[[int], None] | None = None, *, only_first: bool = True,
 ) -> Work:  # fmt: skip
     """The work of threads that test pairs given their sets of one size; `report`, `only_first`: as of `SetwiseWalk`."""
-    if only_first and type(test) is DiscreteTest:
-        return DiscreteWalk(test, pairs, size, found, n_threads)
+    walked = test.walked(pairs.x, pairs.y, pairs.candidates, size) if only_first else None
+    if walked is not None:
+        return TurnWalk(walked, test.na_p, pairs, size, found, n_threads)
     return SetwiseWalk(test, pairs, size, found, n_threads, report, only_first=only_first)
 
 
@@ -103,21 +106,24 @@ def _is_open(window, k):
 
 
 @jit_inlined
-def _take_turn(data, pairs, window, k, S, counting, found):
+def _take_turn(data, pairs, window, k, S, work, na_p, found):
     """Test the pair at place k given its next set S, unless the set is skipped or there is no room."""
     i = window.pair[k]
     if not is_skipped(pairs.skip, pairs.start[i], window.chosen[k]):
         if window.made[k] == pairs.room[i]:
             window.full[k] = True
             return
-        independent, p = run_test_given(data, pairs.x[i], pairs.y[i], S, counting)
-        enter_test(pairs, window, k, window.chosen[k], independent, p, found, True)
+        independent, p = decide(data, pairs.x[i], pairs.y[i], S, work)
+        enter_test(pairs, window, k, window.chosen[k], independent, p if p == p else na_p, found, True)
     window.more[k] = next_subset(window.chosen[k], len(S), pairs.number[i]) >= 0
 
 
 @compiled
-def take_turns(data, pairs, items, following, window, S, counting, found, state):  # noqa: PLR0913 - compiled code
-    """Test the pairs of one item after the other: of those that are open, the smallest next sets first."""
+def take_turns(data, pairs, items, following, window, S, work, na_p, found, state):  # noqa: PLR0913 - compiled code
+    """Test the pairs of one item after the other: of those that are open, the smallest next sets first.
+
+    Returns where a test has needed code that is WANTED; its item is to be made AGAIN, with the same findings.
+    """
     while state[STOP] == 0:
         q = take_item(following, state)
         if q >= len(items):
@@ -126,7 +132,8 @@ def take_turns(data, pairs, items, following, window, S, counting, found, state)
         for k in range(n):
             open_pair(window, k, items[q, 0] + k)
         while more:
-            if state[STOP] != 0:
+            if state[STOP] + state[WANTED] != 0:
+                state[AGAIN] = q + 1
                 return
             more = False
             for k in range(n):
@@ -136,6 +143,6 @@ def take_turns(data, pairs, items, following, window, S, counting, found, state)
                         S[t] = _member(pairs, window.pair[k], window.chosen[k, t])
             for k in range(n if more else 0):
                 if _is_open(window, k) and _compared(pairs, window, k, S) == 0:
-                    _take_turn(data, pairs, window, k, S, counting, found)
+                    _take_turn(data, pairs, window, k, S, work, na_p, found)
         for k in range(n):
             close_pair(pairs, window, k, found, state)

@@ -278,7 +278,7 @@ class Graph:
 def _in_parts(work: Callable[[int, int], None], n: int, n_entries: int, n_threads: int) -> None:
     """Call work(first, end) for parts of range(n), which have `n_entries` in all, in threads where it pays."""
     if n_entries < INLINE_TESTS:
-        with plain_if_small(n_entries // 2, "neighbour lists"):
+        with plain_if_small(n_entries // 3, "neighbour lists"):
             work(0, n)
         return
     size = -(-n // (1 + n_entries // PART_ENTRIES))

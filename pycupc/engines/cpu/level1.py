@@ -74,7 +74,7 @@ def row_blocks(tests: Indices, least: int, alone: Indices) -> Indices:
 def test_both_sides(C: Floats, graph: Graph, cutoff: Cutoff, findings: Findings, state: State) -> None:
     """The tests of both sides by one thread; by plain Python if they are few."""
     d = graph.degrees
-    with plain_if_small(int((d * d).sum()) // 2, "level 1") as plain, np.errstate(divide="ignore", invalid="ignore"):
+    with plain_if_small(int((d * d).sum()) // 3, "level 1") as plain, np.errstate(divide="ignore", invalid="ignore"):
         block, tile = np.array([0, len(C), 0]), _tile(C, graph.neighbours, graph.widest, len(C))
         given = tile, graph.offsets, ~graph.fixed, graph.lists.mirror, cutoff
         if plain:

@@ -131,16 +131,17 @@ def of_family(kind, seed):
 @pytest.mark.filterwarnings("ignore:.*correlation:UserWarning")
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_schedule_changes_set_wise_tests(kind, monkeypatch):
-    for module in (answers, setwise_levels, threads):
-        monkeypatch.setattr(module, "INLINE_TESTS", 0)
-    for name, few in (("OPEN_PAIRS", 3), ("PART_SETS", 5), ("FIRST_ROUND", 2)):
-        monkeypatch.setattr(setwise_walk, name, few)
-    monkeypatch.setattr(turn_walk, "OPEN_PAIRS", 2)
+    """Nor does the size of the rounds in which tests are made."""
     for seed in range(max(PROBLEMS // 12, 1)):
         data, options = of_family(kind, seed)
         options |= {"alpha": 0.2, "engine": "cpu"}
         want = pycupc.skeleton(data, numCores=1, **options), pycupc.pc(data, numCores=1, conservative=True, **options)
         with monkeypatch.context() as patch:
+            for module in (answers, setwise_levels, threads):
+                patch.setattr(module, "INLINE_TESTS", 0)
+            for name, few in (("OPEN_PAIRS", 3), ("PART_SETS", 5), ("FIRST_ROUND", 2)):
+                patch.setattr(setwise_walk, name, few)
+            patch.setattr(turn_walk, "OPEN_PAIRS", 2)
             paused(patch, seed)
             for cores in (2, 5):
                 fit = pycupc.skeleton(data, numCores=cores, **options)

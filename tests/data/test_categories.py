@@ -2,6 +2,7 @@
 
 import re
 import warnings
+from dataclasses import replace
 from importlib import import_module
 from importlib.util import find_spec
 
@@ -14,6 +15,7 @@ from small_tables import manifest
 import pycupc
 from pycupc import cli
 from pycupc.data import DataError
+from pycupc.data.categories import keeping
 from pycupc.data.mixed import MixedTable
 from pycupc.discrete import DiscreteSuffStat, disCItest
 from pycupc.independence.missing.data import IncompleteTable, MultipleImputation
@@ -387,3 +389,26 @@ def test_measurements_are_no_categories(here, capsys, column, categories):
     if not categories:
         with pytest.warns(UserWarning, match=asked):
             DiscreteSuffStat.from_data("d.csv")
+
+
+def test_a_check_holds_for_later_calls_unless_values_may_have_changed():
+    """It warns again; a table with values that somebody may change is checked anew, and so is one kept for a reason."""
+    names = [f"subject {k}" for k in range(60)]
+    table = MixedTable.of(pd.DataFrame({"rows": np.arange(1.0, 61.0), "a": ["x", "y"] * 30, "id": names}))
+    with pytest.raises(ValueError, match="id"):
+        table.check()
+    with keeping(["id"]):
+        for _ in range(2):
+            with pytest.warns(UserWarning, match="rows counts 1, 2, 3"):
+                table.check()
+    with pytest.raises(ValueError, match="id"):
+        table.check()
+    with pytest.raises(ValueError, match="read-only"):
+        table.values[0, 0] = np.nan
+    kinds = {"categories": (None, ("x", "y")), "ordered": (False,) * 2, "labels": None}
+    other = replace(table, values=table.values[:, :2].copy(), **kinds)
+    with pytest.warns(UserWarning, match="counts 1, 2, 3"):
+        other.check()
+    other.values[3, 0] = np.nan
+    with pytest.raises(ValueError, match="complete"):
+        other.check()

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from pycupc.engines.cpu import threads
 from pycupc.engines.cpu.combinations import next_subset
 from pycupc.engines.cpu.graph import Indices
 from pycupc.engines.cpu.row_items import take_item, until_careful
@@ -27,6 +28,7 @@ from pycupc.engines.cpu.setwise_walk import (
 from pycupc.engines.cpu.threads import AGAIN, CAREFUL, STOP, WANTED, State, Work
 from pycupc.engines.cpu.tuning import OPEN_PAIRS, SHARES
 from pycupc.engines.cpu.walk_arrays import work_space
+from pycupc.engines.protocol import Floats, Mask
 from pycupc.graph.lists import starts
 from pycupc.independence.deciding import Walked, decide
 from pycupc.independence.setwise import SetwiseTest
@@ -50,7 +52,7 @@ class TurnWalk:
 
     def __call__(self, state: State) -> None:
         work = self._walked.work(state[CAREFUL : WANTED + 1])
-        window = work_space(Window, k=int(np.diff(self._items).max(initial=0)), s=self._size)
+        window = work_space(Window, k=int((self._items[:, 1] - self._items[:, 0]).max(initial=0)), s=self._size)
         space = window, np.empty(self._size, dtype=np.int64), work
         given = self._walked.data, self._pairs, self._items, self._following, *space, self._na_p, self._found, state
         until_careful(lambda: take_turns(*given), state)
@@ -67,15 +69,29 @@ def work_on_sets(
     return SetwiseWalk(test, pairs, size, found, n_threads, report, only_first=only_first)
 
 
+def unconditional(test: SetwiseTest, x: Indices, y: Indices) -> tuple[Mask, Floats]:
+    """Whether pairs are independent given nothing, and the p-values, `na_p` in place of NaN; in the calling thread."""
+    found, none, m = Found.of_questions(len(x), 0), np.zeros(len(x), dtype=np.int64), len(x)
+    lists = np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.bool_)
+    pairs = Pairs(x, y, none, none, none, *lists, none + 2**62, np.arange(m), np.zeros(m))
+    if (walked := test.walked(x, y, pairs.candidates, 0)) is None:
+        independent, p = test.single_tests(x, y, np.empty((m, 0), np.int64))
+        return independent, np.nan_to_num(p, nan=test.na_p)
+    threads.run(TurnWalk(walked, test.na_p, pairs, 0, found, 1), 1, 0)
+    return found.rank >= 0, -found.smallest
+
+
 def _items(pairs: Pairs, size: int, shares: int) -> Indices:
     """The first pair of each item, and the pair after the last, int64 (m, 2): of one x, and no more than a share of
     all tests where several pairs have more; the largest items come first.
     """
-    tests, m = tests_of_sets(pairs.number, size), len(pairs.x)
-    rows = np.append(np.flatnonzero(np.diff(pairs.x, prepend=-1)), m)
-    if not m:
+    if not (m := len(pairs.x)):
         return np.zeros((0, 2), dtype=np.int64)
-    number, work = np.diff(rows), np.add.reduceat(tests, rows[:-1])
+    rows = np.concatenate([[0], np.flatnonzero(pairs.x[1:] != pairs.x[:-1]) + 1, [m]])
+    number = rows[1:] - rows[:-1]
+    if shares == 1 and number.max() <= OPEN_PAIRS:
+        return np.array([rows[:-1], rows[1:]]).T.copy()
+    work = np.add.reduceat(tests_of_sets(pairs.number, size), rows[:-1])
     pieces = np.clip(np.ceil(work * (shares / work.sum())), 1, number).astype(np.int64)
     pieces = np.maximum(pieces, -(-number // OPEN_PAIRS))
     row = np.repeat(np.arange(len(number)), pieces)

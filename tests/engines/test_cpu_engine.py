@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 import time
+from math import comb
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from common import gaussian_test, take
 
 import pycupc
 from pycupc.engines.cpu import cpu_engine as cpu
-from pycupc.engines.cpu import level0, threads
+from pycupc.engines.cpu import gaussian, level0, threads
 from pycupc.graph.pairs import Pairs
 from pycupc.independence.gaussian.suffstat import MatrixFacts
 
@@ -156,3 +157,23 @@ def test_the_inspection_finds_any_fault(in_small_parts, fault):
         (i, j) if fault == "large" else None,
         140 if fault == "diagonal" else None,
     )
+
+
+@pytest.mark.parametrize("threads_used", [1, 3])
+def test_work_spaces_are_found_again_at_later_levels(threads_used, monkeypatch):
+    made, make = [], gaussian.work_space
+    cpu._load(2)  # which makes its own
+
+    def counted(kind, **lengths):
+        made.append((kind, lengths["t"]))
+        return make(kind, **lengths)
+
+    monkeypatch.setattr(gaussian, "work_space", counted)
+    for module in (gaussian, threads):
+        monkeypatch.setattr(module, "INLINE_TESTS", 0)
+    suff_stat = pycupc.SuffStat(np.full((16, 16), 0.9) + 0.1 * np.eye(16), 10**7)  # no edge ever goes
+    fit = pycupc.skeleton(suff_stat, engine="cpu", m_max=9, numCores=threads_used, engine_options={"pruning": False})
+    assert fit.n_edgetests[9] == 240 * comb(14, 9)
+    walks = [t + 1 for kind, t in made if kind is gaussian.WalkWork]
+    assert set(walks) == {4, 8, 12}
+    assert all(walks.count(t) <= threads_used for t in (4, 8, 12))

@@ -30,7 +30,9 @@ from pycupc.engines.cpu.tuning import (
     HUB,
     INLINE_TESTS,
     MOST_ITEMS,
+    NARROW,
     PREFIX_SECONDS,
+    ROOMY,
     ROWS_SHARE,
     SLOWER_PER_MEMBER,
     TASK_TESTS,
@@ -63,7 +65,8 @@ from pycupc.system.machine import free_memory
 Reading = Literal["dense", "rows", "sieve"]
 #: The arrays of a thread; without outcomes, these are the findings themselves.
 Space = tuple[Outcomes | None, Matrices, WalkWork]
-Spaces = dict[int, list[Space]]
+#: Those that no thread uses, by the largest level and the number of neighbours that they have room for.
+Spaces = dict[tuple[int, int], list[Space]]
 
 
 class GaussianTests:
@@ -86,7 +89,7 @@ class GaussianTests:
             MatrixSource(correlations.dense()) if dense else ColumnSource(correlations.columns())
         )
         self._mode: PruningMode = pruning
-        self._spaces: dict[int, Spaces] = {}
+        self._spaces: Spaces = {}
         self._walk: LevelWalk | None = None  # of the level that is running
         self._made = self._bounds = 0  # numbers of tests that pruned sides of the level made, and of bounds
         self._pruned_levels: list[PrunedTests] = []
@@ -194,8 +197,8 @@ class GaussianTests:
                 left = yield from self._pruned(graph, chosen, level, way, certain, findings)
                 targets = graph.targets_at(targets.chosen & ~chosen | left)
         side = Side.of(graph, targets, level, certain)
-        self._spaces = {level: self._spaces.get(level, {})}  # side B finds those of side A
-        yield PlainWalk.of_side(self._source, graph, targets, side, findings, self._spaces[level])
+        self._spaces = {kind: free for kind, free in self._spaces.items() if kind[0] >= level}
+        yield PlainWalk.of_side(self._source, graph, targets, side, findings, self._spaces)
 
     def _pruned(
         self, graph: Graph, chosen: Mask, level: int, way: Way, cutoff: Cutoff, findings: Findings
@@ -289,10 +292,7 @@ class GaussianTests:
 
 
 class PlainWalk(RowWork):
-    """The tests of a level >= 2 without bounds: items for the walk over rows, whose parts are the prefixes of a row.
-
-    `spaces`: work spaces of this level that no thread uses, by width.
-    """
+    """The tests of a level >= 2 without bounds: items for the walk over rows, whose parts are the prefixes of a row."""
 
     def __init__(
         self, parts: Iterable[Part], side: Side, findings: Findings, unfinished: Indices, mirror: Indices = NO_MIRROR,
@@ -331,15 +331,17 @@ class PlainWalk(RowWork):
         return cls([part], side, findings, part.following, mirror)
 
     def _make_space(self, d: int) -> Space:
-        with suppress(KeyError, IndexError):
-            return self._spaces[d].pop()
         level = self._side.level
-        lengths = {"t": level - 1, "d": d, "width": d + BLOCK}
-        work = work_space(WalkWork, level=level, elimination=canonical_space(level), **lengths)
+        most = -(-level // ROOMY) * ROOMY if d <= NARROW else level
+        with suppress(KeyError, IndexError):
+            return self._spaces[most, d].pop()
+        lengths = {"t": most - 1, "d": d, "width": d + BLOCK}
+        work = work_space(WalkWork, level=most, elimination=canonical_space(most), **lengths)
         return self._of_findings or Outcomes.of(d), work_space(Matrices, **lengths), work
 
     def _finish(self, space: Space) -> None:
-        self._spaces.setdefault(space[1].column.shape[1], []).append(space)
+        t, d = space[1].column.shape
+        self._spaces.setdefault((t + 1, d), []).append(space)
 
     def _walk(self, part: Part, space: Space, state: State) -> None:
         side = self._side._replace(C=part.C, neighbours=part.neighbours)

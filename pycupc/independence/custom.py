@@ -40,8 +40,9 @@ class Batch(Protocol):
 
     It may have the attributes `at_once`, the most tests of a call (default 10,000); `symmetric`, whether (x, y) and
     (y, x) have the same p-value (default False: level 0 then tests both); `p` and `labels`, the number of variables and
-    their names; a method `of(data)`, which returns the test of these data; and `identity`, a text that no test with
-    other answers has, by which a checkpoint recognises the test and its data.
+    their names; a method `of(data)`, which returns the test of these data; `identity`, a text that no test with
+    other answers has, by which a checkpoint recognises the test and its data; and `threads`, which is then set to the
+    number of threads that a call may use: `numCores`.
     """
 
     def batch(self, x: Indices, y: Indices, S: Indices) -> Any:
@@ -147,6 +148,8 @@ class BatchTest(SetwiseTest):
         return np.nan_to_num(self._given_nothing[x, y], nan=self.na_p)
 
     def _called(self, x: Indices, y: Indices, S: Indices) -> Floats:
+        if hasattr(self.function, "threads"):
+            self.function.threads = self.threads
         answer = self.function.batch(x, y, S)
         for method in ("detach", "cpu", *["get"] * hasattr(answer, "__cuda_array_interface__")):  # of PyTorch and CuPy
             answer = getattr(answer, method)() if hasattr(answer, method) else answer

@@ -27,6 +27,8 @@ FOR_MEDIAN = 4096
 KEPT = 1 << 23
 #: Most tests of a call on a CPU; most sets that a thread takes at a time.
 ON_CPU, SETS_AT_ONCE = 2000, 64
+#: Parts of the sets of a call for each thread, at least, so that threads end together.
+PARTS = 4
 #: Most tests of a call on a GPU, and numbers in an array of features, where there is more than one set or test in it.
 ON_GPU, ROOM = 10_000, 1 << 24
 #: Tests whose moments are computed at a time on a CPU.
@@ -67,6 +69,8 @@ class RCoT:
     """
 
     symmetric = True
+    #: Threads that `batch` may use; 0: all cores. The engine says so.
+    threads = 0
 
     def __init__(
         self, data: Any = None, *, seed: int = 0, features: int = 100, of_ends: int = 5, device: int | None = None
@@ -163,7 +167,7 @@ class RCoT:
         a, b, _, _ = _places_of_products(k)
         q, v = len(a), int(np.diff(tests.first_end).max())
         data, out = Data(self._values, self._ends, a, b), (np.empty((t, k, k)), np.empty((t, q, q)))
-        step = min(SETS_AT_ONCE, -(-len(tests.sets) // available_cores()))
+        step = min(SETS_AT_ONCE, -(-len(tests.sets) // (PARTS * self._threads if self._threads > 1 else 1)))
 
         def make(first: int) -> None:
             sets = self._factors(tests.sets[first : first + step], first)
@@ -174,8 +178,12 @@ class RCoT:
                     self._kept.pop(next(iter(list(self._kept)), b""), None)  # the oldest; other threads do so, too
                 self._kept[tests.sets[first + i].tobytes()] = sets.weights[i].copy(), sets.factors[i].copy()
 
-        run_in_threads(make, range(0, len(tests.sets), step), available_cores())
+        run_in_threads(make, range(0, len(tests.sets), step), self._threads)
         return out
+
+    @property
+    def _threads(self) -> int:
+        return self.threads or available_cores()
 
     def _factors(self, sets: Indices, first: int) -> Sets:
         """The weights of sets, number `first` and others, and the Cholesky factors that are known."""
@@ -224,13 +232,16 @@ class RCoT:
         xp, (m, k, _), n = self._arrays, of_ends.shape, self._values.shape[1]
         _, _, of_x, of_y = _places_of_products(k)
         moments, step = np.empty((4, m)), max(1, ROOM // k**4) if xp is not np else MOMENTS_AT_ONCE
-        for low in range(0, m, step):
+
+        def add(low: int) -> None:
             # in the order of its axes: a test has the same p-value, whichever others the call has
             spread = xp.ascontiguousarray(of_squares[low : low + step, of_x, of_y]) / n
             third = 8 * (spread @ spread) * spread
             powers = of_ends[low : low + step] ** 2 / n, spread * xp.eye(k * k), 2 * spread**2, third
             sums = xp.stack([power.sum(axis=(1, 2)) for power in powers])
             moments[:, low : low + step] = getattr(xp, "asnumpy", np.asarray)(sums)
+
+        run_in_threads(add, range(0, m, step), self._threads if xp is np else 1)
         statistic, k1, k2, k3 = moments
         with np.errstate(invalid="ignore", divide="ignore"):
             df = 8 * k2**3 / k3**2

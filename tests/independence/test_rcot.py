@@ -8,6 +8,7 @@ from common import refused
 
 import pycupc
 from pycupc import RCoT, pc
+from pycupc.independence import rcot
 from pycupc.independence.compiled_rcot import map_set
 from pycupc.system.jit import compiled
 
@@ -89,3 +90,19 @@ def test_rcot_refuses_what_is_no_device_and_no_number_of_features():
     for name in ("features", "of_ends"):
         refused("features and of_ends must be at least 1", RCoT, **{name: 0})
     refused("indepTest must be callable .* got <class .*RCoT'>", pc, X, RCoT, error=TypeError)
+
+
+@pytest.mark.parametrize("cores", [1, 3])
+def test_rcot_keeps_to_the_threads_of_the_call(cores, monkeypatch):
+    test, used, run = RCoT(features=10), [], rcot.run_in_threads
+
+    def noted(work, items, n_threads):
+        used.append(n_threads)
+        run(work, items, n_threads)
+
+    monkeypatch.setattr(rcot, "run_in_threads", noted)
+    X = np.random.default_rng(1).standard_normal((60, 6)) @ np.random.default_rng(2).standard_normal((6, 6))
+    fit = pc(X, test, alpha=0.2, engine="cpu", numCores=cores)
+    assert set(used) == {cores}
+    monkeypatch.undo()
+    np.testing.assert_array_equal(fit.pMax, pc(X, test, alpha=0.2, engine="cpu", numCores=2).pMax)

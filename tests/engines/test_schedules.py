@@ -18,9 +18,9 @@ from pycupc.data.mixed import MixedTable
 from pycupc.discrete import DiscreteSuffStat, disCItest
 from pycupc.engines.cpu import (
     answers,
-    discrete_walk,
     gaussian,
     gaussian_questions,
+    set_items,
     setwise_levels,
     setwise_walk,
     threads,
@@ -135,7 +135,7 @@ def test_no_schedule_changes_set_wise_tests(kind, monkeypatch):
         monkeypatch.setattr(module, "INLINE_TESTS", 0)
     for name, few in (("OPEN_PAIRS", 3), ("PART_SETS", 5), ("FIRST_ROUND", 2)):
         monkeypatch.setattr(setwise_walk, name, few)
-    monkeypatch.setattr(discrete_walk, "OPEN_PAIRS", 2)
+    monkeypatch.setattr(set_items, "OPEN_PAIRS", 2)
     for seed in range(max(PROBLEMS // 12, 1)):
         data, options = of_family(kind, seed)
         options |= {"alpha": 0.2, "engine": "cpu"}

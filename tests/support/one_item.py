@@ -45,7 +45,7 @@ def one_at_a_time(monkeypatch, between):
         if "_walk" in vars(kind) and not getattr(kind._walk, "__isabstractmethod__", False):
             monkeypatch.setattr(kind, "_walk", stepwise(kind._walk))
     _in_steps(monkeypatch, level1, "_run_blocks", 5, taken)
-    _in_steps(monkeypatch, discrete_walk, "take_turns", 2, taken)
+    _in_steps(monkeypatch, discrete_walk, "_take", 2, taken)
     for name in ("next_sets", "enter_round"):
         monkeypatch.setattr(setwise_walk, name, _after(between, getattr(setwise_walk, name)))
 

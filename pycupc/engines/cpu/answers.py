@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.engines.cpu import threads
-from pycupc.engines.cpu.discrete_walk import work_on_sets
 from pycupc.engines.cpu.gaussian_questions import Asked, walk_sets
 from pycupc.engines.cpu.graph import Indices
 from pycupc.engines.cpu.pruning.largest_p_values import say_unsure
@@ -24,6 +23,7 @@ from pycupc.engines.cpu.pruning.pair_search import Outcome, PairSearch, Reached,
 from pycupc.engines.cpu.pruning.plan import PruningMode
 from pycupc.engines.cpu.row_items import MOST_COUNTED
 from pycupc.engines.cpu.setwise_walk import FULL, Found, pairs_of_questions, skipped, tests_of_sets
+from pycupc.engines.cpu.setwise_work import work_on_sets
 from pycupc.engines.cpu.tuning import INLINE_TESTS, WORTH_A_WARNING
 from pycupc.engines.protocol import Answers, CountHook, Counts, Floats, Lists, Mask, Questions
 from pycupc.engines.subsets import about

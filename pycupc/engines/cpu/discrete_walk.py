@@ -1,141 +1,26 @@
-"""G^2 tests given all sets of one size, in compiled code: pairs with the same x take turns.
-
-All pairs of x that are tested given a set take their turn then, as its configurations are there; and no pair is tested
-again after the test that separates it.
-"""
+"""G^2 tests given all sets of one size, in compiled code (`set_items`)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
-from pycupc.engines.cpu.combinations import next_subset
-from pycupc.engines.cpu.graph import Indices
-from pycupc.engines.cpu.row_items import take_item
-from pycupc.engines.cpu.setwise_walk import (
-    Found,
-    Pairs,
-    SetwiseWalk,
-    Window,
-    close_pair,
-    enter_test,
-    is_skipped,
-    open_pair,
-    tests_of_sets,
-)
-from pycupc.engines.cpu.threads import STOP, State, Work
-from pycupc.engines.cpu.tuning import OPEN_PAIRS, SHARES
-from pycupc.engines.cpu.walk_arrays import work_space
-from pycupc.graph.lists import starts
-from pycupc.independence.discrete.contingency import run_test_given
-from pycupc.independence.discrete.contingency import work_space as counting_space
+from pycupc.engines.cpu.set_items import SetItems, take_turns
+from pycupc.engines.cpu.setwise_walk import Found, Pairs
+from pycupc.independence.discrete.contingency import decide, work_space
 from pycupc.independence.discrete.test import DiscreteTest
-from pycupc.independence.setwise import SetwiseTest
-from pycupc.system.jit import compiled, jit_inlined
+from pycupc.system.jit import compiled
 
 
-class DiscreteWalk:
-    """The work of a thread (`threads.Work`): items are pairs that follow each other and have the same x."""
-
-    def __init__(self, test: DiscreteTest, pairs: Pairs, size: int, found: Found, n_threads: int) -> None:
-        self._data, self._size, self._found = test.prepared, size, found
-        self._following = np.zeros(1, dtype=np.int64)
-        order = np.argsort(pairs.x, kind="stable")
-        self._pairs = pairs.taken(order)
-        self._items = _items(self._pairs, size, SHARES * n_threads if n_threads > 1 else 1)
-
-    def __call__(self, state: State) -> None:
-        data, pairs = self._data, self._pairs
-        widest = pairs.candidates[data.levels[pairs.candidates].argmax()] if self._size else 0
-        counting = counting_space(data, pairs.x, pairs.y, np.full((1, self._size), widest))
-        window = work_space(Window, k=int(np.diff(self._items).max(initial=0)), s=self._size)
-        S = np.empty(self._size, dtype=np.int64)
-        take_turns(data, pairs, self._items, self._following, window, S, counting, self._found, state)
-
-
-def work_on_sets(
-    test: SetwiseTest, pairs: Pairs, size: int, found: Found, n_threads: int,
-    report: Callable[[int], None] | None = None, *, only_first: bool = True,
-) -> Work:  # fmt: skip
-    """The work of threads that test pairs given their sets of one size; `report`, `only_first`: as of `SetwiseWalk`."""
-    if only_first and type(test) is DiscreteTest:
-        return DiscreteWalk(test, pairs, size, found, n_threads)
-    return SetwiseWalk(test, pairs, size, found, n_threads, report, only_first=only_first)
-
-
-def _items(pairs: Pairs, size: int, shares: int) -> Indices:
-    """The first pair of each item, and the pair after the last, int64 (m, 2): of one x, and no more than a share of
-    all tests where several pairs have more; the largest items come first.
-    """
-    tests, m = tests_of_sets(pairs.number, size), len(pairs.x)
-    rows = np.append(np.flatnonzero(np.diff(pairs.x, prepend=-1)), m)
-    if not m:
-        return np.zeros((0, 2), dtype=np.int64)
-    number, work = np.diff(rows), np.add.reduceat(tests, rows[:-1])
-    pieces = np.clip(np.ceil(work * (shares / work.sum())), 1, number).astype(np.int64)
-    pieces = np.maximum(pieces, -(-number // OPEN_PAIRS))
-    row = np.repeat(np.arange(len(number)), pieces)
-    piece = np.arange(len(row)) - np.repeat(starts(pieces)[:-1], pieces)
-    ends = rows[row, None] + number[row, None] * (piece[:, None] + [0, 1]) // pieces[row, None]
-    return np.ascontiguousarray(ends[np.argsort(-(work / pieces)[row], kind="stable")])
-
-
-@jit_inlined
-def _member(pairs, i, c):
-    """Candidate c of pair i."""
-    return pairs.candidates[pairs.start[i] + c + (c >= pairs.left_out[i])]
-
-
-@jit_inlined
-def _compared(pairs, window, k, S):
-    """Negative if the next set of the pair at place k is before S in lexicographic order, 0 if it is S."""
-    difference, t = 0, 0
-    while difference == 0 and t < len(S):
-        difference = _member(pairs, window.pair[k], window.chosen[k, t]) - S[t]
-        t += 1
-    return difference
-
-
-@jit_inlined
-def _is_open(window, k):
-    return window.more[k] and not window.full[k] and not window.separated[k]
-
-
-@jit_inlined
-def _take_turn(data, pairs, window, k, S, counting, found):
-    """Test the pair at place k given its next set S, unless the set is skipped or there is no room."""
-    i = window.pair[k]
-    if not is_skipped(pairs.skip, pairs.start[i], window.chosen[k]):
-        if window.made[k] == pairs.room[i]:
-            window.full[k] = True
-            return
-        independent, p = run_test_given(data, pairs.x[i], pairs.y[i], S, counting)
-        enter_test(pairs, window, k, window.chosen[k], independent, p, found, True)
-    window.more[k] = next_subset(window.chosen[k], len(S), pairs.number[i]) >= 0
+def discrete_walk(test: DiscreteTest, pairs: Pairs, size: int, found: Found, n_threads: int) -> SetItems:
+    """The work of threads on these pairs."""
+    data = test.prepared
+    widest = pairs.candidates[data.levels[pairs.candidates].argmax()] if size else 0
+    make_space = partial(work_space, data, pairs.x, pairs.y, np.full((1, size), widest))
+    return SetItems(_take, data, make_space, pairs, size, found, n_threads)
 
 
 @compiled
-def take_turns(data, pairs, items, following, window, S, counting, found, state):  # noqa: PLR0913 - compiled code
-    """Test the pairs of one item after the other: of those that are open, the smallest next sets first."""
-    while state[STOP] == 0:
-        q = take_item(following, state)
-        if q >= len(items):
-            break
-        n, more = items[q, 1] - items[q, 0], True
-        for k in range(n):
-            open_pair(window, k, items[q, 0] + k)
-        while more:
-            if state[STOP] != 0:
-                return
-            more = False
-            for k in range(n):
-                if _is_open(window, k) and (not more or _compared(pairs, window, k, S) < 0):
-                    more = True
-                    for t in range(len(S)):
-                        S[t] = _member(pairs, window.pair[k], window.chosen[k, t])
-            for k in range(n if more else 0):
-                if _is_open(window, k) and _compared(pairs, window, k, S) == 0:
-                    _take_turn(data, pairs, window, k, S, counting, found)
-        for k in range(n):
-            close_pair(pairs, window, k, found, state)
+def _take(data, pairs, items, following, window, S, space, found, state):  # noqa: PLR0913 - compiled code
+    take_turns(decide, data, pairs, items, following, window, S, space, found, state)

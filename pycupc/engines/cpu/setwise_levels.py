@@ -8,10 +8,10 @@ from itertools import pairwise
 import numpy as np
 
 from pycupc.engines import subsets
-from pycupc.engines.cpu.discrete_walk import work_on_sets
 from pycupc.engines.cpu.graph import Findings, Graph, Indices, Targets
 from pycupc.engines.cpu.row_items import MOST_COUNTED
 from pycupc.engines.cpu.setwise_walk import Found, pairs_of_level, tests_of_sets
+from pycupc.engines.cpu.setwise_work import work_on_sets
 from pycupc.engines.cpu.threads import Work
 from pycupc.engines.cpu.tuning import INLINE_TESTS, TASK_TESTS
 from pycupc.engines.protocol import Division, Floats, Ints, Mask, Pairs

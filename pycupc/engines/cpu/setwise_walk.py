@@ -2,7 +2,7 @@
 
 A thread has some pairs open at a time. In rounds it lists the next sets of each, lets the family make these tests, and
 enters what they find; the first and the last of these three are compiled code, and so is most of the second. A pair
-that is decided gives its place to the next one. `discrete_walk` does without rounds.
+that is decided gives its place to the next one. `set_items` does without rounds.
 """
 
 from __future__ import annotations

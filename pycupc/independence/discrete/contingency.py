@@ -309,6 +309,12 @@ def run_test_given(data, x, y, S, counting):
     return independent, upper_tail(g2, df)
 
 
+@jit_part
+def decide(data, x, y, S, counting, careful):
+    """`run_test_given` as the decision of a walk."""
+    return run_test_given(data, x, y, S, counting)
+
+
 @compiled
 def run_tests(data, x, y, sets, order, counting, independent, p):
     """Write whether x[i] and y[i] are independent given sets[i], and p, for i in `order`: equal sets together."""

@@ -26,6 +26,8 @@ class SetwiseTest(IndependenceTest):
     at_once: int = 0
     # Threads that `single_tests` may use where it is given `at_once` tests; 0: all cores. The engine says so.
     threads: int = 0
+    # The module of the cpu engine with the compiled walk of the family's tests; "": they are made in rounds.
+    walk: str = ""
     # Tests of a round, about, where they share their work or are made at the same time: half of it, at least.
     together: int = 1
 

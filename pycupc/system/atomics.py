@@ -1,4 +1,4 @@
-"""Changes of an element of an array that are one step for all threads: compiled code calls them.
+"""Changes and reading of an element of an array, each one step for all threads: compiled code calls them.
 
 They are instructions of LLVM for every processor. Numba's own counts of references rely on them, so that there is no
 Numba without them.
@@ -37,3 +37,18 @@ atomic_add = _change("add", types.int64)
 atomic_min_rank = _change("umin", types.int64)
 #: The smaller of both becomes array[index], of float64 that are not negative: their bits are in the same order.
 atomic_min = _change("min", types.float64)
+
+
+def _load(_: Any, array: Any, index: Any) -> Any:
+    """array[index] of a contiguous array of int64, read before anything that the caller reads later."""
+
+    def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        kind = signature.args[0]
+        where = context, builder, kind, context.make_array(kind)(context, builder, given[0]), [given[1]]
+        return builder.load_atomic(cgutils.get_item_pointer(*where, wraparound=False), "acquire", 8)  # type: ignore[no-untyped-call]
+
+    return types.int64(array, types.intp), code
+
+
+#: What another thread wrote before it changed array[index] is seen by whoever finds the change here.
+atomic_load = intrinsic(_load)

@@ -13,7 +13,7 @@ from pycupc.independence.discrete.test import DiscreteTest
 from pycupc.system.jit import compiled
 
 
-def discrete_walk(test: DiscreteTest, pairs: Pairs, size: int, found: Found, n_threads: int) -> SetItems:
+def walk(test: DiscreteTest, pairs: Pairs, size: int, found: Found, n_threads: int) -> SetItems:
     """The work of threads on these pairs."""
     data = test.prepared
     widest = pairs.candidates[data.levels[pairs.candidates].argmax()] if size else 0

@@ -34,7 +34,7 @@ from pycupc.engines.cpu.tuning import OPEN_PAIRS, SHARES
 from pycupc.engines.cpu.walk_arrays import work_space
 from pycupc.graph.lists import starts
 from pycupc.independence.gaussian.partial_correlation import careful_address
-from pycupc.system.jit import jit_inlined, jit_part
+from pycupc.system.jit import jit_inlined
 
 
 class SetItems:
@@ -122,7 +122,7 @@ def _take_turn(decide, data, pairs, window, n, S, space, found, careful):  # noq
     return True
 
 
-@jit_part
+@jit_inlined
 def take_turns(decide, data, pairs, items, following, window, S, space, found, state):  # noqa: PLR0913 - compiled code
     """Test the pairs of one item after the other: of those that are open, the smallest next sets first."""
     while state[STOP] == 0:

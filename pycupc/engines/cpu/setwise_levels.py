@@ -8,10 +8,10 @@ from itertools import pairwise
 import numpy as np
 
 from pycupc.engines import subsets
-from pycupc.engines.cpu.graph import Findings, Graph, Indices, Targets
+from pycupc.engines.cpu.graph import Findings, Graph, Targets
 from pycupc.engines.cpu.row_items import MOST_COUNTED
 from pycupc.engines.cpu.setwise_walk import Found, pairs_of_level, tests_of_sets
-from pycupc.engines.cpu.setwise_work import work_on_sets
+from pycupc.engines.cpu.setwise_work import unconditional, work_on_sets
 from pycupc.engines.cpu.threads import Work
 from pycupc.engines.cpu.tuning import INLINE_TESTS, TASK_TESTS
 from pycupc.engines.protocol import Division, Floats, Ints, Mask, Pairs
@@ -53,19 +53,14 @@ class SetwiseTests:
         is_fixed = np.zeros(len(x), dtype=np.bool_) if fixed is None else fixed.holds(x, y)
         kept, p_value = is_fixed.copy(), np.full(len(x), -np.inf)
         tested = np.flatnonzero(~is_fixed)
-        independent, p_value[tested] = self._unconditional(x[tested], y[tested])
+        independent, p_value[tested] = unconditional(self._test, x[tested], y[tested])
         kept[tested] = ~independent
         return x[kept].astype(np.int32), y[kept].astype(np.int32), -p_value[kept], is_fixed[kept]
-
-    def _unconditional(self, x: Indices, y: Indices) -> tuple[Mask, Floats]:
-        """Whether pairs are independent given nothing, and the p-values, `na_p` in place of NaN."""
-        independent, p = self._test.single_tests(x, y, np.empty((len(x), 0), np.int64))
-        return independent, np.nan_to_num(p, nan=self._test.na_p)
 
     def _tested_back(self, x: Ints, y: Ints, z: Floats, fixed: Mask) -> tuple[Ints, Ints, Floats, Mask]:
         """The edges of side A that side B leaves as well."""
         stays, again = np.ones(len(x), dtype=np.bool_), np.flatnonzero(~fixed)
-        independent, p = self._unconditional(y[again].astype(np.int64), x[again].astype(np.int64))
+        independent, p = unconditional(self._test, y[again].astype(np.int64), x[again].astype(np.int64))
         z[again] = np.minimum(z[again], -p)
         gone = again[independent]
         stays[gone] = False

@@ -34,6 +34,7 @@ class DiscreteTest(SetwiseTest):
 
     name = "discrete"
     engine = "auto"
+    walk = "discrete_walk"
 
     def __init__(self, data: DiscreteSuffStat, alpha: float, *, binary: bool = False, quirks: bool = False) -> None:
         super().__init__(data, alpha)

@@ -1,261 +1,309 @@
-"""The log-likelihoods of the models of tests, each evaluated once for all tests that need it."""
+"""The log-likelihoods of the models of tests, kept for all tests that need them, by threads that share them.
+
+A thread that finds neither a model nor the sums that it needs computes them, and keeps them for others where there is
+room. Two threads may compute the same at the same time, with the same value, of which one is kept.
+"""
 
 from __future__ import annotations
 
+import math
 import threading
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
-from pycupc.independence.base import Floats, Indices
-from pycupc.independence.mixed.cells import Sums, Tables, Work, fill, grouped, in_groups, log_likelihoods, unfilled
+from pycupc.independence.base import Floats, Indices, Mask
+from pycupc.independence.mixed.cells import (
+    CATEGORIES,
+    COUNTED,
+    EACH,
+    GROUPS,
+    LEVELS,
+    MODEL,
+    NODES,
+    NUMBERS,
+    PLACE,
+    Space,
+    Tables,
+    block_at,
+    fill_means,
+    fill_products,
+    grouped,
+    in_groups,
+    log_likelihoods,
+)
+from pycupc.system.atomics import atomic_add, atomic_load
 from pycupc.system.jit import compiled, frozen, jit_part
 
-#: Bytes of sums that a test keeps; those that were kept first are forgotten.
+#: Bytes of sums that a test keeps; those of a level that find no room are computed again.
 KEPT = 1 << 28
-#: Bytes of log-likelihoods that a test keeps; then it begins anew, as it does with more room until then.
+#: Bytes of log-likelihoods that a test keeps.
 KEPT_MODELS = 1 << 26
-#: Slots of log-likelihoods at first.
-FIRST_SLOTS = 1 << 10
+#: A hash table has more slots than this.
+FIRST_SLOTS = 7
 #: Variables of a word of a key.
 BITS = 62
 #: Numbers up to which all products are summed at once.
-FEW = 8
-#: State of a slot whose log-likelihoods are known; 0 if it is free, else the call that last asked for them.
-DONE = 1
+FEW = 24
+#: Added to the state of a slot whose value is there; each thread that wants to write it adds 1 before: the first does.
+DONE = 1 << 40
 
 
-class Known(NamedTuple):
-    """The log-likelihoods of models, in a hash table of s slots; the variables of a model are w words of bits."""
+class Kept(NamedTuple):
+    """What threads keep for each other, in hash tables of slots: of models, and of their categories.
 
-    keys: Indices  # (s, w)
-    found: Floats  # (s, 2): at own, and at common parameters; inf where a matrix is singular
-    state: Indices  # (s,)
-    number: Indices  # (s,): of the model among all that this call asks for
-    # (s,), if the variables are categories alone: the call that last asked for models with them; their number in it
-    call: Indices
-    group: Indices
+    A slot has its state, 0 where it is free, then a key: a set of variables in w words of bits.
+    """
 
-
-class Asked(NamedTuple):
-    """The models of m tests of k variables that are not known yet, up to 4 m, and what is known."""
-
-    place: Indices  # (p,): of each variable, among the categories and then the numbers
-    key: Indices  # (2, w): work space
-    known: Floats  # (m, 4, 2): the log-likelihoods of the models of each test, where they are known
-    model: Indices  # (m, 4): else the number of the model, or -1
-    slot: Indices  # (4 m,): of each model
-    numbers: Indices  # (4 m, k): its numbers, which ascend
-    sizes: Indices  # (4 m,): how many
-    group: Indices  # (4 m,): the number of its categories
-    categories: Indices  # (4 m, k): the categories of each group
-    shares: Indices  # (4 m,): how many
+    models: Indices  # state and key of slot 0, of slot 1, ...
+    found: Floats  # (s, 2): of models: at own, and at common parameters; inf where a matrix is singular
+    models_taken: Indices  # (1,): slots that are not free
+    groups: Indices  # state, key, and where the block is among the integers, and among the floats
+    integers: Indices  # blocks
+    floats: Floats
+    taken: Indices  # (3,): the same of categories, and integers and floats that blocks have
 
 
 @jit_part
-def _slot(known, key, row):
-    """The slot of the variables of ``key[row]``, or the free one where they belong."""
-    at, mask, same = 0, len(known.state) - 1, False
-    for w in range(key.shape[1]):
-        at = (at ^ key[row, w]) * -7046029254386353131  # an odd number without a pattern in its bits
+def _find(table, width, w, key):
+    """Where the slot of a key of w words begins, or -1 - the begin of the free slot where it belongs."""
+    at, mask = 0, len(table) // width - 1
+    for i in range(w):
+        at = (at ^ key[i]) * -7046029254386353131  # an odd number without a pattern in its bits
         at ^= at >> 32
     at &= mask
-    while not same and known.state[at] + known.call[at] > 0:
-        same = True
-        for w in range(key.shape[1]):
-            same = same and known.keys[at, w] == key[row, w]
-        if not same:
-            at = (at + 1) & mask
-    for w in range(key.shape[1]):
-        known.keys[at, w] = key[row, w]
-    return at
+    while True:
+        state = atomic_load(table, at * width)
+        if state == 0:
+            return -1 - at * width
+        same = state >= DONE
+        for i in range(w if same else 0):
+            same = same and table[at * width + 1 + i] == key[i]
+        if same:
+            return at * width
+        at = (at + 1) & mask
 
 
 @jit_part
-def _list(asked, n, group, n_categories):
-    """Write the numbers of model n, and its categories unless `group` is -1."""
-    d, share = 0, 0
-    for at in range(len(asked.place)):
-        if (asked.key[0, at // BITS] >> (at % BITS)) & 1:
-            if at >= n_categories:
-                asked.numbers[n, d] = at - n_categories
-                d += 1
-            elif group >= 0:
-                asked.categories[group, share] = at
-                share += 1
-    asked.sizes[n] = d
-    if group >= 0:
-        asked.shares[group] = share
+def _claim(table, width, w, slot, key, taken):
+    """Whether this thread is to write the value of a free slot; a quarter of all slots stays free."""
+    if atomic_add(taken, 0, 1) >= len(table) // width * 3 // 4 or atomic_add(table, slot, 1) != 0:
+        return False
+    for i in range(w):
+        table[slot + 1 + i] = key[i]
+    return True
+
+
+@jit_part
+def _are_there(block, numbers, low, high, j, end):
+    """Whether the products are there of the numbers low to high - 1 of a model with its numbers from j to `end` - 1."""
+    there = True
+    for i in range(low, high):
+        for t in range(j, end if end <= i else i + 1):
+            a, b = numbers[i], numbers[t]
+            there = there and atomic_load(block.integers, block.filled + a * (a + 1) // 2 + b) != 0
+    return there
+
+
+@jit_part
+def _fill(values, block, numbers, members, d):
+    """Write the products of d numbers that are not there yet."""
+    for j in range(0, d, 4):
+        fill_means(values, block, numbers, members, j, d)
+    for i in range(d):
+        for j in range(0, i + 1, 4):
+            if not _are_there(block, numbers, i, i + 1, j, j + 4):
+                fill_products(values, block, numbers, members, i, j)
+                for t in range(j, i + 1 if i + 1 < j + 4 else j + 4):
+                    pair = numbers[i] * (numbers[i] + 1) // 2 + numbers[t]
+                    atomic_add(block.integers, block.filled + pair, 1)
+
+
+@jit_part
+def _block(tables, kept, space, w, size, d):
+    """The sums by the categories of a model, and whether they are kept; of its numbers only, if they are not."""
+    integers, floats, key = kept.integers, kept.floats, space.lists[GROUPS]
+    q, N = tables.values.shape
+    slot = _find(kept.groups, w + 3, w, key)
+    if slot >= 0:
+        at, start = kept.groups[slot + w + 1], kept.groups[slot + w + 2]
+        return block_at(integers, floats, at, start, integers[at], N, q), True
+    G = grouped(tables, size, space)
+    wanted, and_floats = 1 + G + N + q * (q + 1) // 2, (q + q * (q + 1) // 2) * G
+    room = kept.taken[1] + wanted <= len(integers) and kept.taken[2] + and_floats <= len(floats)
+    if room and _claim(kept.groups, w + 3, w, -1 - slot, key, kept.taken):
+        at, start = atomic_add(kept.taken, 1, wanted), atomic_add(kept.taken, 2, and_floats)
+        if at + wanted <= len(integers) and start + and_floats <= len(floats):
+            block = block_at(integers, floats, at, start, G, N, q)
+            in_groups(block, q, space)
+            kept.groups[w - slot], kept.groups[w + 1 - slot] = at, start
+            atomic_add(kept.groups, -1 - slot, DONE)
+            return block, True
+    block = block_at(space.integers, space.floats, 0, 0, G, N, d)
+    in_groups(block, d, space)
+    return block, False
+
+
+@jit_part
+def _model(tables, kept, space, k, without):
+    """The log-likelihoods of the k variables of a test but those at these two places among them."""
+    size, d, lists = 0, 0, space.lists
+    w = len(tables.facts[0]) // BITS + 1
+    for i in range(w):
+        lists[MODEL, i] = lists[GROUPS, i] = 0
+    for i in range(k):
+        at = lists[NODES, i]
+        if at == without[0] or at == without[1]:
+            continue
+        lists[MODEL, at // BITS] |= 1 << (at % BITS)
+        if at < tables.n_categories:
+            lists[GROUPS, at // BITS] |= 1 << (at % BITS)
+            lists[CATEGORIES, size] = at
+            size += 1
+        else:
+            lists[NUMBERS, d] = at - tables.n_categories
+            d += 1
+    slot = _find(kept.models, w + 1, w, lists[MODEL])
+    if slot >= 0:
+        return kept.found[slot // (w + 1), 0], kept.found[slot // (w + 1), 1]
+    block, is_kept = _block(tables, kept, space, w, size, d)
+    numbers = lists[NUMBERS] if is_kept else lists[EACH]
+    if not _are_there(block, numbers, 0, d, 0, d):
+        every, q = is_kept and len(tables.values) <= FEW, len(tables.values)
+        which, members = (lists[EACH], lists[EACH]) if every else (numbers, lists[NUMBERS])
+        _fill(tables.values, block, which, members, q if every else d)
+    own, common = log_likelihoods(tables, block, numbers, d, space)
+    if _claim(kept.models, w + 1, w, -1 - slot, lists[MODEL], kept.models_taken):
+        at = (-1 - slot) // (w + 1)
+        kept.found[at, 0], kept.found[at, 1] = own, common
+        atomic_add(kept.models, -1 - slot, DONE)
+    return own, common
+
+
+@jit_part
+def statistics(tables, kept, space, x, y, S):
+    """The statistics of a test at own and at common parameters, and its degrees of freedom.
+
+    The statistics are inf or NaN where matrices are singular; the second is 0 of one table.
+    """
+    nodes, facts, size = space.lists[NODES], tables.facts, len(S) + 2
+    for i in range(size):
+        at, k = facts[PLACE, x if i == 0 else y if i == 1 else S[i - 2]], i
+        while k > 0 and nodes[k - 1] > at:
+            nodes[k] = nodes[k - 1]
+            k -= 1
+        nodes[k] = at
+    at_own, at_common, df = 0.0, 0.0, 0.0
+    for model in range(4):
+        cells, d, sign = 1.0, 0, 1.0 if model == 0 or model == 3 else -1.0
+        for i in range(size):
+            if i > 1 or not (model >> (1 - i)) & 1:
+                levels = facts[COUNTED, x if i == 0 else y if i == 1 else S[i - 2]]
+                cells *= levels if levels > 0 else 1
+                d += levels == 0
+        df += sign * (cells - 1.0 + cells * (d + d * (d + 1) // 2))
+        without = (facts[PLACE, x] if model > 1 else -1, facts[PLACE, y] if model & 1 else -1)
+        own, common = _model(tables, kept, space, size, without)
+        at_own, at_common = at_own + sign * own, at_common + sign * common
+    return 2.0 * at_own, 2.0 * at_common, df
 
 
 @compiled
-def _ask(known, V, n_categories, call, asked):
-    """Look the models of tests up; returns how many are asked for, how many groups, and how many slots were free."""
-    n, groups, taken = 0, 0, 0
+def _all_statistics(tables, kept, space, V, out):
+    """Write `statistics` of tests."""
     for t in range(len(V)):
-        for model in range(4):
-            for w in range(asked.key.shape[1]):
-                asked.key[0, w] = asked.key[1, w] = 0
-            for i in range(V.shape[1]):
-                at = asked.place[V[t, i]]
-                bit = (1 << (at % BITS)) if i > 1 or not (model >> (1 - i)) & 1 else 0
-                asked.key[0, at // BITS] |= bit
-                asked.key[1, at // BITS] |= bit if at < n_categories else 0
-            slot = _slot(known, asked.key, 0)
-            asked.model[t, model] = -1
-            if known.state[slot] == DONE:
-                asked.known[t, model, 0], asked.known[t, model, 1] = known.found[slot, 0], known.found[slot, 1]
-                continue
-            if known.state[slot] != call:
-                taken += known.state[slot] + known.call[slot] == 0
-                known.state[slot], known.number[slot] = call, n
-                own = _slot(known, asked.key, 1)
-                new = known.call[own] != call
-                if new:
-                    taken += known.state[own] + known.call[own] == 0
-                    known.call[own], known.group[own] = call, groups
-                asked.slot[n], asked.group[n] = slot, known.group[own]
-                _list(asked, n, groups if new else -1, n_categories)
-                groups += new
-                n += 1
-            asked.model[t, model] = known.number[slot]
-    return n, groups, taken
-
-
-@compiled
-def _keep(known, slots, found):
-    """Write log-likelihoods into their slots."""
-    for i in range(len(found)):
-        known.state[slots[i]], known.found[slots[i], 0], known.found[slots[i], 1] = DONE, found[i, 0], found[i, 1]
-
-
-@compiled
-def _statistics(asked, found, V, levels, out):
-    """Write the statistics of tests at own and at common parameters, and their degrees of freedom."""
-    for t in range(len(V)):
-        for model in range(4):
-            at, cells, d = asked.model[t, model], 1.0, 0
-            for i in range(V.shape[1]):
-                if i > 1 or not (model >> (1 - i)) & 1:
-                    cells *= levels[V[t, i]] if levels[V[t, i]] > 0 else 1
-                    d += levels[V[t, i]] == 0
-            sign = 1.0 if model == 0 or model == 3 else -1.0
-            for which in range(2):
-                value = found[at, which] if at >= 0 else asked.known[t, model, which]
-                out[which, t] = value if model == 0 else out[which, t] + sign * value
-            df = sign * (cells - 1.0 + cells * (d + d * (d + 1) // 2))
-            out[2, t] = df if model == 0 else out[2, t] + df
-        out[0, t], out[1, t] = 2.0 * out[0, t], 2.0 * out[1, t]
+        out[0, t], out[1, t], out[2, t] = statistics(tables, kept, space, V[t, 0], V[t, 1], V[t, 2:])
 
 
 class LogLikelihoods:
     """The log-likelihoods of sets of variables of M tables.
 
     `values` (M, n, p): numbers, and codes from 0 on where `levels` is positive. `counted`: how many of the levels count
-    for the degrees of freedom; 0 for numbers. `quirks`: as of `mixMItest`.
+    for the degrees of freedom; 0 for numbers. `constant`: which variables have one value. `quirks`: as of `mixMItest`.
     """
 
-    def __init__(self, values: Floats, levels: Indices, counted: Indices, *, quirks: bool = False) -> None:
+    def __init__(
+        self, values: Floats, levels: Indices, counted: Indices, constant: Mask, *, quirks: bool = False
+    ) -> None:
         M, n, p = values.shape
         kinds, flat = levels > 0, values.reshape(M * n, p)
-        numbers = flat[:, ~kinds]
+        numbers, facts = flat[:, ~kinds], np.empty((4, p), dtype=np.int64)
         centre = np.where((numbers == numbers[:1]).all(axis=0), numbers[0], numbers.mean(axis=0))
-        self.tables = Tables(
-            frozen((numbers - centre).T), np.ascontiguousarray(flat[:, kinds].T.astype(np.int64)),
-            levels[kinds], centre, M, quirks,
-        )  # fmt: skip
-        self._counted, self._n_categories = np.ascontiguousarray(counted), int(kinds.sum())
-        self._place = np.where(kinds, np.cumsum(kinds) - 1, self._n_categories + np.cumsum(~kinds) - 1)
-        self._pairs = np.array(np.tril_indices(min(len(self.tables.values), FEW)), dtype=np.int64)
-        self._sums: dict[bytes, Sums] = {}
-        self._bytes = 0
+        codes = np.ascontiguousarray(flat[:, kinds].T.astype(np.int64))
+        c = len(codes)
+        facts[:3] = np.where(kinds, np.cumsum(kinds) - 1, c + np.cumsum(~kinds) - 1), counted, constant
+        facts[LEVELS, :c] = levels[kinds]
+        self.tables = Tables(frozen((numbers - centre).T), codes, facts, centre, M, c, quirks)
+        self._most = np.minimum(np.cumprod(np.sort(facts[LEVELS, :c])[::-1], dtype=np.float64), M * n)
         self._lock = threading.Lock()
-        self._make_room(FIRST_SLOTS)
+        self._kept: Kept | None = None
 
-    def _make_room(self, slots: int) -> None:
-        """Begin to keep log-likelihoods anew."""
-        none, self._taken, self._calls = np.zeros((5, slots), dtype=np.int64), 0, DONE
-        keys = np.zeros((slots, len(self._place) // BITS + 1), dtype=np.int64)
-        self._known = Known(keys, np.empty((slots, 2)), none[0], none[1], none[2], none[3])
+    def kept(self, tests: float, k: int) -> Kept:
+        """What threads share for a number of tests of k variables, with what is kept already where there is room."""
+        with self._lock:
+            old = self._kept
+            self._kept = Kept(*self._models(old, tests), *self._groups(old, tests, k))
+            return self._kept
+
+    def _models(self, old: Kept | None, tests: float) -> tuple[Indices, Floats, Indices]:
+        """`Kept.models`, `found` and `models_taken`, as they are unless there is too little room."""
+        width, every = self._words + 1, 2.0 ** len(self.tables.facts[0])
+        most = KEPT_MODELS / (8 * (width + 2))
+        if old is not None:
+            slots, taken = len(old.found), int(old.models_taken[0])
+            if 2 * min(taken + 4 * tests, every) <= slots or (slots > most / 2 and 2 * taken <= slots):
+                return old.models, old.found, old.models_taken
+        slots = _slots(min(2 * min(4 * tests, every), most))
+        return np.zeros(slots * width, dtype=np.int64), np.empty((slots, 2)), np.zeros(1, dtype=np.int64)
+
+    def _groups(self, old: Kept | None, tests: float, k: int) -> tuple[Indices, Indices, Floats, Indices]:
+        """`Kept.groups`, `integers`, `floats` and `taken`, as they are unless there is too little room."""
+        width, sets, block = self._words + 3, min(4 * tests, self._sets_of(k)), self._room(k, len(self.tables.values))
+        if old is not None:
+            (taken, *used), blocks = old.taken.tolist(), (old.integers, old.floats)
+            left = [(len(own) - some) / max(size, 1) for own, some, size in zip(blocks, used, block, strict=True)]
+            full = 16 * sum(map(len, blocks)) > KEPT  # there will not be more than twice the room
+            enough = 2 * min(taken + sets, self._sets_of(k)) * width <= len(old.groups)
+            if enough and min(left) >= (1 if full else sets):
+                return old.groups, *blocks, old.taken
+        slots = _slots(2 * min(8 * sets, self._sets_of(k + 1)))
+        share = min(slots / 2, KEPT / (8 * sum(block)))
+        integers, floats = np.empty(int(share * block[0]) + 1, dtype=np.int64), np.empty(int(share * block[1]) + 1)
+        return np.zeros(slots * width, dtype=np.int64), integers, floats, np.zeros(3, dtype=np.int64)
+
+    def space(self, k: int) -> Space:
+        """The work space of a thread for tests of k variables."""
+        tables, (integers, floats) = self.tables, self._room(k, k)
+        M, N, c = tables.M, tables.values.shape[1], tables.n_categories
+        place = N * max(M, int(tables.facts[LEVELS, :c].max(initial=1)))
+        whole = [np.empty(shape, dtype=np.int64) for shape in (N, place, integers, (6, max(k, FEW, self._words)))]
+        group, at, own, lists = whole
+        lists[EACH] = np.arange(lists.shape[1])
+        return Space(group, at, np.empty(((2 + M) * k, k + 1)), np.empty((k, 2 * k)), own, np.empty(floats), lists)
 
     def statistics(self, V: Indices) -> tuple[Floats, Floats, Floats]:
-        """Of tests of x, y and S in a row, int64 (m, k), float64 (m,) each.
-
-        The statistics at own and at common parameters, inf or NaN where matrices are singular, and their degrees of
-        freedom. The second statistic is 0 of one table.
-        """
+        """`statistics` of tests of x, y and S in a row, int64 (m, k): float64 (m,) each."""
         (m, k), V = V.shape, np.ascontiguousarray(V)
-        words = self._known.keys.shape[1]
-        integers = ((2, words), (m, 4), 4 * m, (4 * m, k), 4 * m, 4 * m, (4 * m, k), 4 * m)
-        key, model, *parts = (np.empty(shape, dtype=np.int64) for shape in integers)
-        asked = Asked(self._place, key, np.empty((m, 4, 2)), model, *parts)
-        with self._lock:
-            slots = len(self._known.state)
-            if 2 * (self._taken + 8 * m) > slots:
-                most = max(KEPT_MODELS // (8 * (words + 7)), FIRST_SLOTS)
-                self._make_room(1 << max(16 * m, min(8 * slots, most)).bit_length())
-            self._calls += 1
-            known = self._known
-            n, groups, taken = _ask(known, V, self._n_categories, self._calls, asked)
-            self._taken += taken
-        found = np.empty((n, 2))
-        if n:
-            self._evaluate(asked, groups, found)
-            with self._lock:
-                if known is self._known:
-                    _keep(known, asked.slot, found)
         out = np.empty((3, m))
-        _statistics(asked, found, V, self._counted, out)
+        _all_statistics(self.tables, self.kept(m, k), self.space(k), V, out)
         return out[0], out[1], out[2]
 
-    def _evaluate(self, asked: Asked, groups: int, found: Floats) -> None:
-        """Write the log-likelihoods of the models asked for."""
-        k, M = asked.numbers.shape[1], self.tables.M
-        work = Work(*map(np.empty, ((M * k, k + 1), (k, k), (k, k + 1), (k, 2 * k))))
-        group = asked.group[: len(found)]
-        order, ends = np.argsort(group, kind="stable"), np.bincount(group, minlength=groups).cumsum().tolist()
-        for g, (begin, end) in enumerate(pairwise([0, *ends])):
-            some = order[begin:end]
-            sums = self._filled(asked.categories[g, : asked.shares[g]], asked, some)
-            log_likelihoods(self.tables, sums, asked, some, work, found)
+    @property
+    def _words(self) -> int:
+        return self.tables.facts.shape[1] // BITS + 1
 
-    def _filled(self, members: Indices, asked: Asked, some: Indices) -> Sums:
-        """The sums by the configurations of these categories, with the products of all numbers of these models."""
-        sums = self._of_categories(members)
-        if len(self.tables.values) <= FEW:
-            return sums
-        pairs, k = len(sums.filled), asked.numbers.shape[1]
-        a, b = np.empty((2, min(pairs, len(some) * k * (k + 1) // 2)), dtype=np.int64)
-        with self._lock:  # whoever sees here that products are filled sees their values, too
-            n = unfilled(sums, asked, some, np.zeros(pairs, dtype=np.bool_), a, b)
-        if n:
-            a, b = a[:n], b[:n]
-            fill(self.tables.values, sums, a, b)  # threads may do so together: each value is written once, and is equal
-            with self._lock:
-                sums.filled[a * (a + 1) // 2 + b] = True
-        return sums
+    def _sets_of(self, k: int) -> float:
+        """How many sets of up to k categories there are."""
+        c = self.tables.n_categories
+        return float(sum(math.comb(c, size) for size in range(min(k, c) + 1)))
 
-    def _of_categories(self, members: Indices) -> Sums:
-        key = members.tobytes()
-        if (known := self._sums.get(key)) is not None:
-            return known
-        (q, N), M, levels = self.tables.values.shape, self.tables.M, self.tables.levels[members]
-        group, order = np.empty((2, N), dtype=np.int64)
-        cells = grouped(self.tables, members, group, np.empty(N * int(levels.max(initial=1)), dtype=np.int64))
-        counts, start = np.empty((2, cells * M), dtype=np.int64)
-        in_groups(group, counts, start, order)
-        pairs = q * (q + 1) // 2
-        made = Sums(counts, order, np.empty((q, cells * M)), np.empty((pairs, cells * M)), np.zeros(pairs, np.bool_))
-        if q <= FEW:
-            fill(self.tables.values, made, *self._pairs)
-            made.filled[:] = True
-        with self._lock:
-            if (known := self._sums.get(key)) is not None:  # of another thread
-                return known
-            size = sum(array.nbytes for array in made)
-            while self._sums and self._bytes + size > KEPT:
-                self._bytes -= sum(array.nbytes for array in self._sums.pop(next(iter(self._sums))))
-            self._sums[key] = made
-            self._bytes += size
-        return made
+    def _room(self, k: int, r: int) -> tuple[int, int]:
+        """The integers and floats of the largest block of up to k categories, with room for r numbers."""
+        c, pairs = self.tables.n_categories, r * (r + 1) // 2
+        G = int(self._most[min(k, c) - 1] if c else 1) * self.tables.M
+        return 1 + G + self.tables.values.shape[1] + pairs, (r + pairs) * G
+
+
+def _slots(wanted: float) -> int:
+    """A power of two of at least this number."""
+    return 1 << max(math.ceil(wanted) - 1, FIRST_SLOTS).bit_length()

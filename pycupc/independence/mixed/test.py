@@ -31,6 +31,7 @@ from pycupc.independence.setwise import SetwiseTest
 
 if TYPE_CHECKING:
     from pycupc.graph.sepset import SepSets
+    from pycupc.independence.mixed.decisions import Complete
     from pycupc.independence.mixed.likelihood import Columns
     from pycupc.independence.mixed.models import LogLikelihoods
 
@@ -102,13 +103,34 @@ class MixedTest(_TestOfBothKinds):
         super().__init__(data, alpha, **how)
         self.cost = max(15.0, data.n / 200)  # the sums over the observations are shared by many tests
 
+    @property
+    def walk(self) -> str:  # type: ignore[override]
+        """As of `SetwiseTest`; tests of categories must be those of `DiscreteTest`."""
+        few = np.count_nonzero(self.data.categorical) < 2
+        return "mixed_walk" if few or isinstance(self._discrete, DiscreteTest) else ""
+
+    def compiled_data(self, tests: float, size: int) -> Complete:
+        """What threads share that make a number of tests given sets of one size."""
+        return self._complete._replace(kept=self.likelihoods.kept(tests, size + 2))
+
     @cached_property
-    def _likelihoods(self) -> LogLikelihoods:
+    def _complete(self) -> Complete:
+        from pycupc.independence.mixed.decisions import complete_data  # loads Numba
+
+        kinds, discrete = self.data.categorical, None
+        if np.count_nonzero(kinds) > 1:
+            assert isinstance(self._discrete, DiscreteTest)
+            discrete = self._discrete.prepared
+        C = self._correlations if np.count_nonzero(~kinds) > 1 else np.zeros((0, 0))
+        return complete_data(self.likelihoods, discrete, C, self.data.n, self.alpha)
+
+    @cached_property
+    def likelihoods(self) -> LogLikelihoods:
         from pycupc.independence.mixed.models import LogLikelihoods  # loads Numba
 
         table, levels = self.data, levels_of(self.data)
         counted = levels if self.quirks else levels_in(table.values, table.categorical)
-        return LogLikelihoods(table.values[None], levels, counted)
+        return LogLikelihoods(table.values[None], levels, counted, table.constant)
 
     @cached_property
     def _discrete(self) -> DiscreteTest | TestwiseTest:
@@ -137,7 +159,7 @@ class MixedTest(_TestOfBothKinds):
     def _of_both(self, V: Indices) -> Floats:
         from scipy.special import chdtrc  # takes a quarter of a second to import
 
-        statistic, _, df = self._likelihoods.statistics(V)
+        statistic, _, df = self.likelihoods.statistics(V)
         p = chdtrc(df, np.maximum(statistic, 0.0))
         p[np.isnan(statistic) | self.data.constant[V[:, :2]].any(axis=1)] = 1.0
         return np.asarray(p)
@@ -253,11 +275,11 @@ class ImputedMixedTest(_TestOfBothKinds):
         return self.data if self.quirks else self.data.occurring
 
     @cached_property
-    def _likelihoods(self) -> LogLikelihoods:
+    def likelihoods(self) -> LogLikelihoods:
         from pycupc.independence.mixed.models import LogLikelihoods  # loads Numba
 
         tested = self._tested
-        return LogLikelihoods(tested.values, tested.levels, tested.levels, quirks=self.quirks)
+        return LogLikelihoods(tested.values, tested.levels, tested.levels, self._constant, quirks=self.quirks)
 
     @cached_property
     def _p_of_categories(self) -> Callable[..., Floats]:
@@ -287,7 +309,7 @@ class ImputedMixedTest(_TestOfBothKinds):
         return self._p_of_numbers(V[:, 0], V[:, 1], V[:, 2:])
 
     def _of_both(self, V: Indices) -> Floats:
-        p = mix_mi_test.pooled(*self._likelihoods.statistics(V), self.data.M)
+        p = mix_mi_test.pooled(*self.likelihoods.statistics(V), self.data.M)
         p[self._constant[V[:, :2]].any(axis=1)] = 1.0
         return p
 

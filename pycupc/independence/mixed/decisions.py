@@ -1,0 +1,107 @@
+"""The decision about a test of a complete table, whichever kinds its variables are of, for a walk in compiled code."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from pycupc.independence.base import Floats, Indices
+from pycupc.independence.discrete import contingency
+from pycupc.independence.discrete.contingency import run_test_given
+from pycupc.independence.gaussian.compiled_p_values import p_value
+from pycupc.independence.gaussian.partial_correlation import canonical_space, given_set
+from pycupc.independence.mixed.cells import CONSTANT, PLACE, Space, Tables
+from pycupc.independence.mixed.models import Kept, LogLikelihoods, statistics
+from pycupc.independence.scipy_tails import address_of_chdtrc, call_chdtrc
+from pycupc.system.jit import frozen, jit_inlined, jit_part
+
+
+class Complete(NamedTuple):
+    """The data of tests, for all threads."""
+
+    tables: Tables
+    kept: Kept
+    codes: contingency.Data  # the categories
+    C: Floats  # (q, q): the correlations of the numbers
+    n: float
+    alpha: float
+    chdtrc: int  # the address
+
+
+class CompleteSpace(NamedTuple):
+    """Work space of a thread."""
+
+    likelihoods: Space
+    counting: contingency.Counting
+    elimination: Floats  # `canonical_space`
+    nodes: Indices  # (l + 2,): for tests of numbers: S ascending, x and y
+    S: Indices  # (l,): for tests of categories
+
+
+def complete_data(
+    likelihoods: LogLikelihoods, codes: contingency.Data | None, C: Floats, n: int, alpha: float
+) -> Complete:
+    """The data of tests; without `codes` where there are no two categories."""
+    if codes is None:
+        none = np.zeros((0, n), dtype=np.uint8), *np.zeros((2, 0), dtype=np.int64)
+        codes = contingency.Data(*none, 1.0, 0.0, np.zeros(0), alpha, adapt=True, quirks=False, observed=False)
+    return Complete(likelihoods.tables, likelihoods.kept(1, 2), codes, frozen(C), float(n), alpha, address_of_chdtrc())
+
+
+def complete_space(likelihoods: LogLikelihoods, codes: contingency.Data, size: int) -> CompleteSpace:
+    """The work space of a thread for tests given sets of one size."""
+    none, S = np.zeros(0, dtype=np.int64), np.empty(size, dtype=np.int64)
+    counting = contingency.work_space(codes, none, none, S[None])
+    nodes = np.empty(size + 2, dtype=np.int64)
+    return CompleteSpace(likelihoods.space(size + 2), counting, canonical_space(size), nodes, S)
+
+
+@jit_inlined
+def _of_categories(data, x, y, S, space):
+    facts = data.tables.facts
+    for t in range(len(S)):
+        space.S[t] = facts[PLACE, S[t]]
+    return run_test_given(data.codes, facts[PLACE, x], facts[PLACE, y], space.S, space.counting)[1]
+
+
+@jit_inlined
+def _of_numbers(data, x, y, S, space, careful):
+    """The p-value of numbers; -1 if `careful` is needed."""
+    nodes, facts, before, size = space.nodes, data.tables.facts, data.tables.n_categories, len(S)
+    for t in range(size):
+        at, k = facts[PLACE, S[t]] - before, t
+        while k > 0 and nodes[k - 1] > at:
+            nodes[k] = nodes[k - 1]
+            k -= 1
+        nodes[k] = at
+    nodes[size], nodes[size + 1] = facts[PLACE, x] - before, facts[PLACE, y] - before
+    r = given_set(data.C, nodes, size, space.elimination, careful)
+    df = data.n - (size + 3)
+    return p_value(abs(r), math.sqrt(df) if df > 0.0 else 0.0) if r == r else -1.0
+
+
+@jit_inlined
+def _of_both(data, x, y, S, space):
+    facts = data.tables.facts
+    if facts[CONSTANT, x] or facts[CONSTANT, y]:
+        return 1.0
+    own, _, df = statistics(data.tables, data.kept, space.likelihoods, x, y, S)
+    return call_chdtrc(data.chdtrc, df, max(own, 0.0)) if own == own else 1.0
+
+
+@jit_part
+def decide(data, x, y, S, space, careful):
+    """Whether x and y are independent given S, and the p-value, as `set_items` asks for it."""
+    facts, c = data.tables.facts, data.tables.n_categories
+    categories = (facts[PLACE, x] < c) + (facts[PLACE, y] < c)
+    for t in range(len(S)):
+        categories += facts[PLACE, S[t]] < c
+    if categories == 0:
+        p = _of_numbers(data, x, y, S, space, careful)
+    elif categories == len(S) + 2:
+        p = _of_categories(data, x, y, S, space)
+    else:
+        p = _of_both(data, x, y, S, space)
+    return p >= data.alpha, p

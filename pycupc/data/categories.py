@@ -143,9 +143,14 @@ def keeping(names: Iterable[str]) -> Iterator[None]:
         _KEPT.reset(token)
 
 
+def kept_columns() -> frozenset[str]:
+    """The columns of which somebody said that their texts are categories."""
+    return _KEPT.get()
+
+
 def are_kept(name: str) -> bool:
-    """Whether somebody said that the texts of a column are categories."""
-    return name in _KEPT.get()
+    """Whether a column is among them."""
+    return name in kept_columns()
 
 
 def check_texts(names: Sequence[str], categories: Iterable[Sequence[Any] | None], rows: Sequence[int]) -> None:

@@ -20,6 +20,7 @@ from pycupc.data.categories import (
     counted,
     doubtful,
     is_missing,
+    kept_columns,
     read_categories,
     values_of,
     with_gaps,
@@ -92,6 +93,7 @@ class MixedTable:
         checked = None if labels is None else check_labels(labels, len(columns))
         numbers, categories, ordered = zip(*map(_codes_of, columns), strict=True)
         values = np.column_stack(numbers)
+        values.flags.writeable = False  # so that a check holds for all later calls
         check_shape(values)
         check_marks(names_for(checked, len(columns)), categories)
         return cls(values, categories, ordered, checked, layout, facts)
@@ -118,10 +120,8 @@ class MixedTable:
 
     def check_texts(self) -> None:
         """Raise `ValueError` if a column of categories holds none, as `pycupc.data.categories.check_texts`."""
-        occur = (
-            np.flatnonzero(_occurring(column[~np.isnan(column)])).tolist() for column in self.values.T[self.categorical]
-        )
-        known = [None if own is None else [own[code] for code in next(occur)] for own in self.categories]
+        columns = zip(self.categories, self.occurring, strict=True)
+        known = [None if own is None else [own[code] for code in np.flatnonzero(occur)] for own, occur in columns]
         check_texts(self.names, known, (~np.isnan(self.values)).sum(axis=0).tolist())
 
     def as_numbers(self) -> Table:
@@ -154,28 +154,46 @@ class MixedTable:
             Values are missing or infinite, or a column of categories has too many, as names and numbers with a unit
             have; the message names the columns.
         """
-        self._check(~np.isfinite(self.values), "data must be complete and finite; missing or infinite values in ")
+        self._check(gaps=False)
 
     def check_gaps(self) -> None:
         """As `check`, but values may be missing, though not all of a column."""
-        self._check(np.isinf(self.values), "data must be finite; infinite values in ")
-        if (empty := np.isnan(self.values).all(axis=0)).any():
-            raise ValueError(f"all values are missing in {listed_at(self.names, empty)}")
+        self._check(gaps=True)
 
-    def _check(self, wrong: NDArray[np.bool_], text: str) -> None:
-        """Raise ValueError with this text if values are wrong."""
+    def _check(self, *, gaps: bool) -> None:
+        """Check the table, unless an earlier check holds, as the values cannot have changed; and warn again."""
         if self.checked:
             return
-        self.check_texts()
-        if (columns := wrong.any(axis=0)).any():
-            raise ValueError(text + listed_at(self.names, columns))
+        how = gaps, kept_columns()
+        if (remarks := self._remarks.get(how)) is None:
+            remarks = self._checked(gaps)
+            if not self.values.flags.writeable:
+                self._remarks[how] = remarks
         warn_of_constants(self.constant, self.names)
-        path = self.facts.get("path", "")
-        of_texts = *counted(self.names, self.categories, path), *doubtful(self.names, self.categories)
-        for remark in (*remarks_on(self.values, self.names, self._ends), *of_texts):
+        for remark in remarks:
             warnings.warn(remark, stacklevel=4)
         if not self.categorical.any():
             Table.of_values(self.values, self.labels).warn_of_codes()
+
+    @cached_property
+    def _remarks(self) -> dict[tuple[bool, frozenset[str]], list[str]]:
+        """The warnings of earlier checks."""
+        return {}
+
+    def _checked(self, gaps: bool) -> list[str]:
+        """Raise ValueError if values are wrong; returns warnings."""
+        self.check_texts()
+        wrong = np.isinf(self.values) if gaps else ~np.isfinite(self.values)
+        if (columns := wrong.any(axis=0)).any():
+            text = "finite; infinite" if gaps else "complete and finite; missing or infinite"
+            raise ValueError(f"data must be {text} values in {listed_at(self.names, columns)}")
+        if gaps and (empty := np.isnan(self.values).all(axis=0)).any():
+            raise ValueError(f"all values are missing in {listed_at(self.names, empty)}")
+        of_texts = (
+            *counted(self.names, self.categories, self.facts.get("path", "")),
+            *doubtful(self.names, self.categories),
+        )
+        return [*remarks_on(self.values, self.names, self._ends), *of_texts]
 
     @cached_property
     def constant(self) -> NDArray[np.bool_]:
@@ -213,15 +231,26 @@ class MixedTable:
 
     def codes(self, columns: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
         """The codes of columns of categories, int64 (n, q), without the categories that do not occur."""
-        made: list[NDArray[np.int64]] = []
-        for column in self.values.T[np.asarray(columns)]:
-            occur, codes = _occurring(column), column.astype(np.int64)
-            made.append(codes if occur.all() else (occur.cumsum() - 1)[codes])
-        return np.column_stack(made)
+        codes = self.values[:, columns].astype(np.int64)
+        for k, j in enumerate(np.asarray(columns).tolist()):
+            if (occur := self.occurring[j]) is not None and not occur.all():
+                codes[:, k] = (occur.cumsum() - 1)[codes[:, k]]
+        return codes
+
+    @cached_property
+    def occurring(self) -> tuple[NDArray[np.bool_] | None, ...]:
+        """Which of the codes from 0 to the largest occur in each column of categories."""
+        columns = zip(self.values.T, self.categories, strict=True)
+        return tuple(None if own is None else _occurring(column) for column, own in columns)
+
+    @cached_property
+    def n_occurring(self) -> NDArray[np.int64]:
+        """How many categories occur in each column, int64 (p,); 0 for numbers."""
+        return np.array([0 if occur is None else np.count_nonzero(occur) for occur in self.occurring], dtype=np.int64)
 
 
-def _occurring(codes: Floats) -> NDArray[np.bool_]:
-    """Which of the codes from 0 to the largest occur."""
+def _occurring(column: Floats) -> NDArray[np.bool_]:
+    codes = column[~np.isnan(column)] if np.isnan(column.sum()) else column
     return np.bincount(codes.astype(np.int64)) > 0
 
 

@@ -54,7 +54,8 @@ class SetItems:
         self._items = _items(self._pairs, size, SHARES * n_threads if n_threads > 1 else 1)
 
     def __call__(self, state: State) -> None:
-        window = work_space(Window, k=int(np.diff(self._items).max(initial=0)), s=self._size)
+        most = int((self._items[:, 1] - self._items[:, 0]).max(initial=0))
+        window = work_space(Window, k=most, s=self._size)
         S, space = np.empty(self._size, dtype=np.int64), self._make_space()
         given = self._data, self._pairs, self._items, self._following, window, S, space, self._found, state
         self._take(*given)
@@ -67,11 +68,16 @@ def _items(pairs: Pairs, size: int, shares: int) -> Indices:
     """The first pair of each item, and the pair after the last, int64 (m, 2): of one x, and no more than a share of
     all tests where several pairs have more; the largest items come first.
     """
-    tests, m = tests_of_sets(pairs.number, size), len(pairs.x)
-    rows = np.append(np.flatnonzero(np.diff(pairs.x, prepend=-1)), m)
+    m = len(pairs.x)
     if not m:
         return np.zeros((0, 2), dtype=np.int64)
-    number, work = np.diff(rows), np.add.reduceat(tests, rows[:-1])
+    inner = (pairs.x[1:] != pairs.x[:-1]).nonzero()[0] + 1
+    rows = np.concatenate([[0], inner, [m]])
+    number = rows[1:] - rows[:-1]
+    if shares == 1 and number.max() <= OPEN_PAIRS:
+        return np.array([rows[:-1], rows[1:]]).T.copy()
+    tests = tests_of_sets(pairs.number, size)
+    work = np.add.reduceat(tests, rows[:-1])
     pieces = np.clip(np.ceil(work * (shares / work.sum())), 1, number).astype(np.int64)
     pieces = np.maximum(pieces, -(-number // OPEN_PAIRS))
     row = np.repeat(np.arange(len(number)), pieces)

@@ -22,6 +22,7 @@ from pycupc.system.jit import jit_part
 MOST_CUTOFFS = 1 << 16
 
 
+@lru_cache(maxsize=4)
 def entropy(n: int) -> tuple[NDArray[np.int64], float, float]:
     """`f`, `unit` and `band` of `contingency.Data`, f for m = 0 .. n. Sums of up to 4 n ln n fit 64 bits."""
     m = np.arange(n + 1, dtype=np.float64)

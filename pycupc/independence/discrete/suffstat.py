@@ -144,6 +144,16 @@ class DiscreteSuffStat(Mapping[str, Any]):
         out.categories = table.categories
         return out
 
+    @classmethod
+    def of_codes(cls, codes: NDArray[np.int64], nlev: NDArray[np.int64], *, adaptDF: bool) -> DiscreteSuffStat:
+        """The data of codes (n, p) that are below `nlev`, (p,), two or more; checked only for more than 255 levels."""
+        if nlev.max(initial=2) > MOST_LEVELS:
+            return cls(codes, nlev, adaptDF=adaptDF)
+        out = cls.__new__(cls)
+        out.codes, out.nlev = np.ascontiguousarray(codes.T, dtype=np.uint8), nlev
+        out.labels, out.categories, out.adaptDF, out.df = None, None, adaptDF, "pcalg"
+        return out
+
     def take(self, rows: NDArray[np.int64]) -> DiscreteSuffStat:
         """The observations in `rows`, int64 (k,), with the numbers of levels of the whole table."""
         out = copy.copy(self)

@@ -34,8 +34,10 @@ class Blocks:
 
     @staticmethod
     def width_for(p: int) -> int:
-        """The width of the blocks of p columns: a multiple of 8, at most `WIDTH`, with the last block nearly full."""
+        """The width of the blocks of p columns: a multiple of 8, at most `WIDTH`, with the last nearly full; or 4."""
         p = max(p, 1)
+        if p <= 4:
+            return 4
         return -(-p // (8 * -(-p // WIDTH))) * 8
 
     def __len__(self) -> int:

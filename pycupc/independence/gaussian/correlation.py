@@ -67,7 +67,10 @@ def correlation(X: Floats, *, progress: CountHook | None = None) -> Floats:
     from pycupc.independence.gaussian.blocked_products import Blocks  # Numba, which takes a while to import
 
     n, p = X.shape
-    table, C = Blocks(n, p, Blocks.width_for(p)), np.empty((p, p))
+    table = Blocks(n, p, Blocks.width_for(p))
+    if len(table) == 1:
+        return table.centre(0, X).copy()
+    C = np.empty((p, p))
     blocks, threads = range(len(table)), 1 if p * p * n < INLINE_WORK else available_cores()
 
     def centre(b: int) -> None:

@@ -162,9 +162,8 @@ def of_categories(table: MixedTable, V: Any, *, all_levels: bool = False) -> Dis
     """The data of tests of categories only: the levels that occur, or all of them, also unlike `n_parameters`."""
     if all_levels:
         levels = np.maximum(levels_of(table)[V], 2)
-        return DiscreteSuffStat(table.values[:, V].astype(np.int64), levels, adaptDF=True)
-    codes = table.codes(V)
-    return DiscreteSuffStat(codes, np.maximum(codes.max(axis=0) + 1, 2), adaptDF=True)
+        return DiscreteSuffStat.of_codes(table.values[:, V].astype(np.int64), levels, adaptDF=True)
+    return DiscreteSuffStat.of_codes(table.codes(V), np.maximum(table.n_occurring[V], 2), adaptDF=True)
 
 
 def n_parameters(levels: Indices) -> Floats:

@@ -15,6 +15,7 @@ import numpy as np
 from pycupc.independence.base import Floats, Indices, Mask
 from pycupc.independence.mixed.cells import (
     CATEGORIES,
+    CONSTANT,
     COUNTED,
     EACH,
     GROUPS,
@@ -228,13 +229,13 @@ class LogLikelihoods:
         M, n, p = values.shape
         kinds, flat = levels > 0, values.reshape(M * n, p)
         numbers, facts = flat[:, ~kinds], np.empty((4, p), dtype=np.int64)
-        centre = np.where((numbers == numbers[:1]).all(axis=0), numbers[0], numbers.mean(axis=0))
-        codes = np.ascontiguousarray(flat[:, kinds].T.astype(np.int64))
+        centre = np.where(constant[~kinds], numbers[0], numbers.mean(axis=0))
+        codes = flat.T[kinds].astype(np.int64)
         c = len(codes)
-        facts[:3] = np.where(kinds, np.cumsum(kinds) - 1, c + np.cumsum(~kinds) - 1), counted, constant
-        facts[LEVELS, :c] = levels[kinds]
+        facts[PLACE, kinds], facts[PLACE, ~kinds] = np.arange(c), np.arange(c, p)
+        facts[COUNTED], facts[CONSTANT], facts[LEVELS, :c] = counted, constant, levels[kinds]
         self.tables = Tables(frozen((numbers - centre).T), codes, facts, centre, M, c, quirks)
-        self._most = np.minimum(np.cumprod(np.sort(facts[LEVELS, :c])[::-1], dtype=np.float64), M * n)
+        self._largest = sorted(facts[LEVELS, :c].tolist(), reverse=True)
         self._lock = threading.Lock()
         self._kept: Kept | None = None
 
@@ -274,8 +275,8 @@ class LogLikelihoods:
     def space(self, k: int) -> Space:
         """The work space of a thread for tests of k variables."""
         tables, (integers, floats) = self.tables, self._room(k, k)
-        M, N, c = tables.M, tables.values.shape[1], tables.n_categories
-        place = N * max(M, int(tables.facts[LEVELS, :c].max(initial=1)))
+        M, N = tables.M, tables.values.shape[1]
+        place = N * max(M, *self._largest[:1], 1)
         whole = [np.empty(shape, dtype=np.int64) for shape in (N, place, integers, (6, max(k, FEW, self._words)))]
         group, at, own, lists = whole
         lists[EACH] = np.arange(lists.shape[1])
@@ -299,9 +300,10 @@ class LogLikelihoods:
 
     def _room(self, k: int, r: int) -> tuple[int, int]:
         """The integers and floats of the largest block of up to k categories, with room for r numbers."""
-        c, pairs = self.tables.n_categories, r * (r + 1) // 2
-        G = int(self._most[min(k, c) - 1] if c else 1) * self.tables.M
-        return 1 + G + self.tables.values.shape[1] + pairs, (r + pairs) * G
+        pairs = r * (r + 1) // 2
+        N, M = self.tables.values.shape[1], self.tables.M
+        G = min(math.prod(self._largest[:k]), N) * M
+        return 1 + G + N + pairs, (r + pairs) * G
 
 
 def _slots(wanted: float) -> int:

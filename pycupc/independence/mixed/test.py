@@ -129,7 +129,7 @@ class MixedTest(_TestOfBothKinds):
         from pycupc.independence.mixed.models import LogLikelihoods  # loads Numba
 
         table, levels = self.data, levels_of(self.data)
-        counted = levels if self.quirks else levels_in(table.values, table.categorical)
+        counted = levels if self.quirks else table.n_occurring
         return LogLikelihoods(table.values[None], levels, counted, table.constant)
 
     @cached_property

@@ -160,7 +160,8 @@ class SetwiseWalk:
             self._open, least = m, max(1, test.together // 2)
         else:
             order = np.argsort(-pairs.number, kind="stable")
-            pairs, self._open = pairs.taken(order), max(1, min(m // (OPEN_SHARES * n_threads), OPEN_PAIRS))
+            shares = OPEN_SHARES * n_threads if n_threads > 1 else 1
+            pairs, self._open = pairs.taken(order), max(1, min(m // shares, OPEN_PAIRS))
             least = int(ROUND_LEAST * n_threads / cost) if n_threads > 1 else 1
             most = max(min(most, PART_SETS), least)
         self._test, self._pairs, self._size, self._found = test, pairs, size, found

@@ -28,6 +28,7 @@ class Tables(NamedTuple):
     M: int
     n_categories: int
     quirks: bool  # as of `mixMItest`
+    whole: bool  # whether the products of all numbers are summed together
 
 
 #: The rows of `Tables.facts`.

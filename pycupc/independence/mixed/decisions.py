@@ -45,7 +45,7 @@ def complete_data(
 ) -> Complete:
     """The data of tests; without `codes` where there are no two categories."""
     if codes is None:
-        none = np.zeros((0, n), dtype=np.uint8), *np.zeros((2, 0), dtype=np.int64)
+        none = np.zeros((1, n), dtype=np.uint8), np.full(1, 2), np.zeros(1, dtype=np.int64)
         codes = contingency.Data(*none, 1.0, 0.0, np.zeros(0), alpha, adapt=True, quirks=False, observed=False)
     return Complete(likelihoods.tables, likelihoods.kept(1, 2), codes, frozen(C), float(n), alpha, address_of_chdtrc())
 

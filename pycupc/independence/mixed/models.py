@@ -170,7 +170,7 @@ def _model(tables, kept, space, k, without):
     block, is_kept = _block(tables, kept, space, w, size, d)
     numbers = lists[NUMBERS] if is_kept else lists[EACH]
     if not _are_there(block, numbers, 0, d, 0, d):
-        every, q = is_kept and len(tables.values) <= FEW, len(tables.values)
+        every, q = is_kept and tables.whole, len(tables.values)
         which, members = (lists[EACH], lists[EACH]) if every else (numbers, lists[NUMBERS])
         _fill(tables.values, block, which, members, q if every else d)
     own, common = log_likelihoods(tables, block, numbers, d, space)
@@ -234,7 +234,7 @@ class LogLikelihoods:
         c = len(codes)
         facts[PLACE, kinds], facts[PLACE, ~kinds] = np.arange(c), np.arange(c, p)
         facts[COUNTED], facts[CONSTANT], facts[LEVELS, :c] = counted, constant, levels[kinds]
-        self.tables = Tables(frozen((numbers - centre).T), codes, facts, centre, M, c, quirks)
+        self.tables = Tables(frozen((numbers - centre).T), codes, facts, centre, M, c, quirks, len(numbers.T) <= FEW)
         self._largest = sorted(facts[LEVELS, :c].tolist(), reverse=True)
         self._lock = threading.Lock()
         self._kept: Kept | None = None

@@ -14,6 +14,7 @@ from pycupc.independence.p_values import ComputedPValues, PValues, RecordedPValu
 if TYPE_CHECKING:
     from pycupc.graph.removals import Removals
     from pycupc.graph.sepset import SepSets
+    from pycupc.independence.deciding import Walked
 
 
 class SetwiseTest(IndependenceTest):
@@ -26,8 +27,6 @@ class SetwiseTest(IndependenceTest):
     at_once: int = 0
     # Threads that `single_tests` may use where it is given `at_once` tests; 0: all cores. The engine says so.
     threads: int = 0
-    # The module of the cpu engine with the compiled walk of the family's tests; "": they are made in rounds.
-    walk: str = ""
     # Tests of a round, about, where they share their work or are made at the same time: half of it, at least.
     together: int = 1
 
@@ -48,6 +47,13 @@ class SetwiseTest(IndependenceTest):
         """Whether x[i] and y[i] are independent given S[i], and the p-values; where p is NaN, `na_p` decides."""
         p = self.p_of_tests(x, y, S)
         return self.decided(p), p
+
+    def walked(self, x: Indices, y: Indices, candidates: Ints, size: int) -> Walked | None:
+        """How compiled code makes the tests of x[i] and y[i] given sets of `size` candidates.
+
+        None if only `single_tests` makes them. `candidates`, int array: of all pairs, one list after the other.
+        """
+        return None
 
     def decided(self, p: Floats) -> Mask:
         """Whether these p-values mean independence."""

@@ -39,6 +39,7 @@ from pycupc.system.numba_names import (
     intrinsic,
     ir,
     njit,
+    overload,
     register_jitable,
     sigutils,
     types,
@@ -66,6 +67,9 @@ _HERE = Path(__file__).resolve().parents[1]
 SOURCES = (
     "system/jit.py",
     "system/atomics.py",
+    "system/foreign_code.py",
+    "independence/deciding.py",
+    "independence/tails.py",
     "independence/gaussian/*.py",
     "independence/discrete/*.py",
     "independence/kernel/compiled.py",
@@ -261,6 +265,15 @@ def jit_fma(function: Function) -> Function:
 def jit_reordered(function: Function) -> Function:
     """As `jit_part`, and sums may be taken in any order: for results that need not be exact."""
     return register_jitable(**OPTIONS, fastmath={"contract", "nsz", "reassoc"})(function)
+
+
+def jit_overload(function: Function) -> Callable[[Function], Function]:
+    """Let compiled functions call, in the place of this one, the part that is given for the types of its arguments.
+
+    LLVM has to inline it: passing the fields of named tuples would take longer than a test.
+    """
+    options: Any = {**OPTIONS, "forceinline": True}
+    return cast("Callable[[Function], Function]", overload(function, jit_options=options, strict=False))
 
 
 def _call_address(_: Any, address: Any, C: Any, p: Any, nodes: Any, size: Any, A: Any, width: Any) -> Any:

@@ -26,10 +26,9 @@ from numba.core import cgutils, sigutils
 from numba.core.caching import FunctionCache
 from numba.core.ccallback import CFunc
 from numba.core.compiler_lock import global_compiler_lock
-from numba.extending import get_cython_function_address, intrinsic, register_jitable
+from numba.extending import intrinsic, overload, register_jitable
 
 __all__ = [
-    "CFunc", "FunctionCache", "carray", "cgutils", "config",
-    "get_cython_function_address", "global_compiler_lock", "intrinsic", "ir", "njit",
-    "register_jitable", "sigutils", "types", "uint64",
+    "CFunc", "FunctionCache", "carray", "cgutils", "config", "global_compiler_lock", "intrinsic", "ir", "njit",
+    "overload", "register_jitable", "sigutils", "types", "uint64",
 ]  # fmt: skip

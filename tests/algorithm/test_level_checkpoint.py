@@ -20,7 +20,7 @@ import pycupc
 from pycupc.algorithm import level_checkpoint as kept
 from pycupc.algorithm.level_checkpoint import Checkpoint
 from pycupc.discrete import disCItest
-from pycupc.engines.cpu import gaussian, level0_sieve, set_items, threads, tuning
+from pycupc.engines.cpu import gaussian, level0_sieve, threads, tuning, turn_walk
 from pycupc.engines.protocol import EngineError
 from pycupc.independence.gaussian.correlation import correlation
 
@@ -69,7 +69,7 @@ def one_item_after_the_other(patch):
 def test_tests_of_a_level_are_not_made_again(case, tmp_path, monkeypatch):
     """Rows are cut into many pieces. One after the other, all parts of a run are kept; then it resumes after some."""
     options, want = CASES[case], run(**CASES[case])
-    for module, name, few in ((gaussian, "TASK_TESTS", 20), (set_items, "OPEN_PAIRS", 2), (tuning, "WALKED_TESTS", 20)):
+    for module, name, few in ((gaussian, "TASK_TESTS", 20), (turn_walk, "OPEN_PAIRS", 2), (tuning, "WALKED_TESTS", 20)):
         monkeypatch.setattr(module, name, few)
     monkeypatch.setattr(kept, "_PATIENCE", 0.0)
     calls, begun = [], []

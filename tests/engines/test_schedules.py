@@ -20,11 +20,11 @@ from pycupc.engines.cpu import (
     answers,
     gaussian,
     gaussian_questions,
-    set_items,
     setwise_levels,
     setwise_walk,
     threads,
     tuning,
+    turn_walk,
 )
 from pycupc.engines.cpu.pruning import pair_search
 
@@ -135,7 +135,7 @@ def test_no_schedule_changes_set_wise_tests(kind, monkeypatch):
         monkeypatch.setattr(module, "INLINE_TESTS", 0)
     for name, few in (("OPEN_PAIRS", 3), ("PART_SETS", 5), ("FIRST_ROUND", 2)):
         monkeypatch.setattr(setwise_walk, name, few)
-    monkeypatch.setattr(set_items, "OPEN_PAIRS", 2)
+    monkeypatch.setattr(turn_walk, "OPEN_PAIRS", 2)
     for seed in range(max(PROBLEMS // 12, 1)):
         data, options = of_family(kind, seed)
         options |= {"alpha": 0.2, "engine": "cpu"}

@@ -97,11 +97,11 @@ def test_the_order_of_variables_and_of_categories_does_not_matter(seed, p, n, al
 
 
 def test_threads_do_not_matter(monkeypatch):
-    from pycupc.engines.cpu import set_items, setwise_levels, threads
+    from pycupc.engines.cpu import setwise_levels, threads, turn_walk
 
     suff = DiscreteSuffStat(*draw(3, 25, 400), adaptDF=False)
     whole = pycupc.skeleton(suff, disCItest, 0.3, engine="cpu", numCores=1)
-    monkeypatch.setattr(set_items, "OPEN_PAIRS", 3)
+    monkeypatch.setattr(turn_walk, "OPEN_PAIRS", 3)
     for module in (setwise_levels, threads):
         monkeypatch.setattr(module, "INLINE_TESTS", 0)
     divided = pycupc.skeleton(suff, disCItest, 0.3, engine="cpu", numCores=4)

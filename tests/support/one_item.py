@@ -1,13 +1,13 @@
 """The work of the CPU engine's threads one item at a time, so that a test can do something between items."""
 
 import threading
+from functools import partial
 
 import numpy as np
 
-from pycupc.engines.cpu import discrete_walk, level1, setwise_walk
-from pycupc.engines.cpu.row_items import RowWork
-from pycupc.engines.cpu.threads import CAREFUL, STOP, WANTED
-from pycupc.independence.gaussian.partial_correlation import careful_address
+from pycupc.engines.cpu import level1, setwise_walk, turn_walk
+from pycupc.engines.cpu.row_items import RowWork, until_careful
+from pycupc.engines.cpu.threads import STOP
 
 
 def _kinds(kind=RowWork):
@@ -34,10 +34,7 @@ def one_at_a_time(monkeypatch, between):
         def walk(self, part, space, state):
             for items in taken(part.following, part.items, state):
                 one = part._replace(items=items, following=np.zeros(1, dtype=np.int64))
-                whole(self, one, space, state)
-                while state[WANTED]:
-                    state[CAREFUL], state[WANTED] = careful_address(), 0
-                    whole(self, one, space, state)
+                until_careful(partial(whole, self, one, space, state), state)
 
         return walk
 
@@ -45,7 +42,7 @@ def one_at_a_time(monkeypatch, between):
         if "_walk" in vars(kind) and not getattr(kind._walk, "__isabstractmethod__", False):
             monkeypatch.setattr(kind, "_walk", stepwise(kind._walk))
     _in_steps(monkeypatch, level1, "_run_blocks", 5, taken)
-    _in_steps(monkeypatch, discrete_walk, "_take", 2, taken)
+    _in_steps(monkeypatch, turn_walk, "take_turns", 2, taken)
     for name in ("next_sets", "enter_round"):
         monkeypatch.setattr(setwise_walk, name, _after(between, getattr(setwise_walk, name)))
 
@@ -57,7 +54,8 @@ def _in_steps(monkeypatch, module, name, at, taken):
 
     def stepwise(*given):
         for some in taken(given[at + 1], given[at], given[-1]):
-            whole(*given[:at], np.ascontiguousarray(some), np.zeros(1, dtype=np.int64), *given[at + 2 :])
+            one = *given[:at], np.ascontiguousarray(some), np.zeros(1, dtype=np.int64), *given[at + 2 :]
+            until_careful(partial(whole, *one), given[-1])
 
     monkeypatch.setattr(module, name, stepwise)
 

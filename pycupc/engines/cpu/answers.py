@@ -23,8 +23,8 @@ from pycupc.engines.cpu.pruning.pair_search import Outcome, PairSearch, Reached,
 from pycupc.engines.cpu.pruning.plan import PruningMode
 from pycupc.engines.cpu.row_items import MOST_COUNTED
 from pycupc.engines.cpu.setwise_walk import FULL, Found, pairs_of_questions, skipped, tests_of_sets
-from pycupc.engines.cpu.setwise_work import work_on_sets
 from pycupc.engines.cpu.tuning import INLINE_TESTS, WORTH_A_WARNING
+from pycupc.engines.cpu.turn_walk import work_on_sets
 from pycupc.engines.protocol import Answers, CountHook, Counts, Floats, Lists, Mask, Questions
 from pycupc.engines.subsets import about
 from pycupc.graph.lists import starts

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -115,12 +116,17 @@ class RowWork(ABC):
                 if space is not None:
                     self._finish(space)
                 d, space = widest, self._make_space(widest)
-            self._walk(part, space, state)
-            while state[WANTED]:  # for the first time: load it and begin the item again
-                state[CAREFUL], state[WANTED] = careful_address(), 0
-                self._walk(part, space, state)
+            until_careful(partial(self._walk, part, space, state), state)
         if space is not None:
             self._finish(space)
+
+
+def until_careful(walk: Callable[[], None], state: State) -> None:
+    """Walk; where code for doubtful tests is WANTED, load it, and walk on from the item that needed it."""
+    walk()
+    while state[WANTED]:
+        state[CAREFUL], state[WANTED] = careful_address(), 0
+        walk()
 
 
 @jit_inlined

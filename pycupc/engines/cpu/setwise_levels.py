@@ -11,9 +11,9 @@ from pycupc.engines import subsets
 from pycupc.engines.cpu.graph import Findings, Graph, Targets
 from pycupc.engines.cpu.row_items import MOST_COUNTED
 from pycupc.engines.cpu.setwise_walk import Found, pairs_of_level, tests_of_sets
-from pycupc.engines.cpu.setwise_work import unconditional, work_on_sets
 from pycupc.engines.cpu.threads import Work
 from pycupc.engines.cpu.tuning import INLINE_TESTS, TASK_TESTS
+from pycupc.engines.cpu.turn_walk import unconditional, work_on_sets
 from pycupc.engines.protocol import Division, Floats, Ints, Mask, Pairs
 from pycupc.independence.setwise import SetwiseTest
 from pycupc.system.machine import in_threads

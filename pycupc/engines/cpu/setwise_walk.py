@@ -2,7 +2,8 @@
 
 A thread has some pairs open at a time. In rounds it lists the next sets of each, lets the family make these tests, and
 enters what they find; the first and the last of these three are compiled code, and so is most of the second. A pair
-that is decided gives its place to the next one. `set_items` does without rounds.
+that is decided gives its place to the next one. `turn_walk` does without rounds, where compiled code makes a test from
+beginning to end.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.independence.base import Floats
+from pycupc.independence.deciding import Walked, decides, run_tests
 from pycupc.independence.discrete.chi_square import cutoffs, entropy, upper_tail
 from pycupc.independence.discrete.g_square import (
     LARGEST_SET_OF_DISCITEST,
@@ -20,7 +21,7 @@ from pycupc.independence.discrete.g_square import (
     OBSERVATIONS_PER_OBSERVED_DF,
 )
 from pycupc.independence.discrete.suffstat import DiscreteSuffStat
-from pycupc.system.jit import compiled, jit_part
+from pycupc.system.jit import jit_part
 
 Ints = NDArray[np.int32]
 
@@ -309,17 +310,10 @@ def run_test_given(data, x, y, S, counting):
     return independent, upper_tail(g2, df)
 
 
+@decides(Data)
 @jit_part
-def decide(data, x, y, S, counting, careful):
-    """`run_test_given` as the decision of a walk."""
+def _test(data, x, y, S, counting):
     return run_test_given(data, x, y, S, counting)
-
-
-@compiled
-def run_tests(data, x, y, sets, order, counting, independent, p):
-    """Write whether x[i] and y[i] are independent given sets[i], and p, for i in `order`: equal sets together."""
-    for i in order:
-        independent[i], p[i] = run_test_given(data, x[i], y[i], sets[i], counting)
 
 
 def single_tests(data: Data, x: NDArray[Any], y: NDArray[Any], sets: NDArray[Any]) -> tuple[NDArray[np.bool_], Floats]:
@@ -329,3 +323,9 @@ def single_tests(data: Data, x: NDArray[Any], y: NDArray[Any], sets: NDArray[Any
     independent, p = np.empty(len(x), dtype=np.bool_), np.empty(len(x))
     run_tests(data, x, y, sets, order, work_space(data, x, y, sets), independent, p)
     return independent, p
+
+
+def walked(data: Data, x: NDArray[Any], y: NDArray[Any], candidates: NDArray[Any], size: int) -> Walked:
+    """See `SetwiseTest.walked`."""
+    widest = candidates[data.levels[candidates].argmax()] if size else 0
+    return Walked(data, lambda _: work_space(data, x, y, np.full((1, size), widest)))

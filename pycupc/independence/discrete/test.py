@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pycupc.graph.sepset import SepSets
+from pycupc.graph.sparse import Ints
 from pycupc.independence.base import Floats, Indices, Mask
 from pycupc.independence.discrete.g_square import (
     LARGEST_SET_OF_DISCITEST,
@@ -23,6 +24,7 @@ from pycupc.independence.setwise import SetwiseTest
 from pycupc.system.localised_message import Message, Setting
 
 if TYPE_CHECKING:
+    from pycupc.independence.deciding import Walked
     from pycupc.independence.discrete.contingency import Data
 
 
@@ -34,7 +36,6 @@ class DiscreteTest(SetwiseTest):
 
     name = "discrete"
     engine = "auto"
-    walk = "discrete_walk"
 
     def __init__(self, data: DiscreteSuffStat, alpha: float, *, binary: bool = False, quirks: bool = False) -> None:
         super().__init__(data, alpha)
@@ -58,6 +59,11 @@ class DiscreteTest(SetwiseTest):
         from pycupc.independence.discrete.contingency import single_tests  # loads Numba
 
         return single_tests(self.prepared, x, y, S)
+
+    def walked(self, x: Indices, y: Indices, candidates: Ints, size: int) -> Walked:
+        from pycupc.independence.discrete.contingency import walked  # loads Numba
+
+        return walked(self.prepared, x, y, candidates, size)
 
     def find_untested(self, sepset: SepSets, p_values: PValues) -> Callable[[], UntestedPairs]:
         return partial(self._untested, sepset, p_values)

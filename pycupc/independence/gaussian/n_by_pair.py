@@ -19,6 +19,8 @@ from pycupc.independence.setwise import SetwiseTest
 
 if TYPE_CHECKING:
     from pycupc.graph.sepset import SepSets
+    from pycupc.graph.sparse import Ints
+    from pycupc.independence.deciding import Walked
 
 
 class LocalGaussianTest(SetwiseTest):
@@ -31,11 +33,19 @@ class LocalGaussianTest(SetwiseTest):
         data.check(MatrixFacts.of(data.C), names_for(data.labels, data.p))
 
     def p_of_tests(self, x: Indices, y: Indices, S: Indices) -> Floats:
-        from pycupc.independence.gaussian.partial_correlation import p_values_of_tests  # loads Numba
+        from pycupc.independence.gaussian.pairwise_tests import p_values_of_tests  # loads Numba
 
         assert self.data.pair_n is not None
         matrix, rule = self.data.pair_n
         return p_values_of_tests(self.data.C, matrix, RULES.index(rule), x, y, S)
+
+    def walked(self, x: Indices, y: Indices, candidates: Ints, size: int) -> Walked:
+        from pycupc.independence.gaussian.pairwise_tests import Pairwise, walked  # loads Numba
+        from pycupc.system.jit import frozen
+
+        assert self.data.pair_n is not None
+        matrix, rule = self.data.pair_n
+        return walked(Pairwise(frozen(self.data.C), frozen(matrix), RULES.index(rule), self.alpha), size)
 
     def p_value(self, x: int, y: int, S: Sequence[int]) -> float:
         n = self._n_of_test(x, y, S)

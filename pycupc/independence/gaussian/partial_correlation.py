@@ -27,7 +27,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.independence.base import Floats, Indices
-from pycupc.independence.gaussian.compiled_p_values import p_value
 from pycupc.independence.gaussian.double_double import exact_correlation
 from pycupc.independence.gaussian.tolerances import EXACT_PIVOT, R_MAX
 from pycupc.system.jit import call_address, compiled, compiled_callback, frozen, jit_inlined
@@ -147,34 +146,23 @@ def nodes_of(x: Indices, y: Indices, S: Indices) -> Indices:
     return np.ascontiguousarray(np.column_stack([np.sort(S, axis=1), x, y]).astype(np.int64))
 
 
-def p_values_of_tests(C: Floats, n: Floats, rule: int, x: Indices, y: Indices, S: Indices) -> Floats:
-    """The p-values of x[i] and y[i] given S[i], float64 (m,); `n` of each pair, `rule`: place in `measures.RULES`."""
-    nodes = nodes_of(x, y, S)
-    p, space = np.empty(len(x)), canonical_space(S.shape[1])
-    if not _fill_p_values(frozen(C), frozen(n), rule, nodes, space, 0, p):
-        _fill_p_values(frozen(C), frozen(n), rule, nodes, space, careful_address(), p)
-    return p
-
-
-@compiled
-def _fill_p_values(C, n, rule, nodes, space, careful, p):
-    """Write the p-values; False where `careful`, which is 0, is needed."""
-    m, width = nodes.shape
-    for i in range(m):
-        r = given_set(C, nodes[i], width - 2, space, careful)
-        if r != r:
-            return False
-        least, total, inverse = math.inf, 0.0, 0.0
-        for a in range(width):
-            for b in range(a):
-                number = n[nodes[i, a], nodes[i, b]]
-                total += number
-                inverse += 1.0 / number
-                least = number if number < least else least
-        pairs = width * (width - 1) / 2.0
-        df = (total / pairs if rule == 0 else least if rule == 1 else pairs / inverse) - (width + 1)
-        p[i] = p_value(abs(r), math.sqrt(df) if df > 0.0 else 0.0)
-    return True
+@jit_inlined
+def put_nodes(nodes, known, x, y, S):
+    """Write the variables of a test as of `nodes_of`; returns whether S and x were there: `known`, (l + 1,)."""
+    size = len(S)
+    there = known[size] == x
+    for t in range(size):
+        there = there and known[t] == S[t]
+    nodes[size + 1] = y
+    for t in range(0 if there else size):
+        known[t] = S[t]
+        i = t
+        while i > 0 and nodes[i - 1] > S[t]:
+            nodes[i] = nodes[i - 1]
+            i -= 1
+        nodes[i] = S[t]
+    nodes[size] = known[size] = x
+    return there
 
 
 class Known(Protocol):

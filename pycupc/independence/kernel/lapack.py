@@ -11,16 +11,13 @@ import numpy as np
 from scipy.linalg import cython_lapack  # here: `single_products` must find SciPy's library loaded
 
 from pycupc.independence.base import Floats
+from pycupc.system.foreign_code import address_of
 
 
 @cache
 def _function(name: str) -> Any:
     """A function of LAPACK, all of whose arguments are addresses."""
-    capsule = cython_lapack.__pyx_capi__[name]  # type: ignore[literal-required]
-    of_capsule, address = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
-    of_capsule.restype, of_capsule.argtypes = ctypes.c_char_p, [ctypes.py_object]
-    address.restype, address.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    return ctypes.CFUNCTYPE(None)(address(capsule, of_capsule(capsule)))
+    return ctypes.CFUNCTYPE(None)(address_of(cython_lapack, name))
 
 
 def _at(array: Any) -> ctypes.c_void_p:

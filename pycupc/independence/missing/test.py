@@ -17,6 +17,9 @@ from pycupc.system.localised_message import Message, Setting
 
 if TYPE_CHECKING:
     from pycupc.graph.sepset import SepSets
+    from pycupc.graph.sparse import Ints
+    from pycupc.independence.deciding import Walked
+    from pycupc.independence.missing.imputed_tests import Codes, Stack
 
 
 class ImputedTest(SetwiseTest):
@@ -30,15 +33,34 @@ class ImputedTest(SetwiseTest):
         self.cost = data.M * float(data.n if data.categories else 1)
 
     @cached_property
-    def p_of_tests(self) -> Callable[[Indices, Indices, Indices], Floats]:
-        from pycupc.independence.missing import imputed_tests as compiled  # loads Numba
+    def prepared(self) -> Stack | Codes:
+        """The data as compiled code takes them."""
+        from pycupc.independence.missing.imputed_tests import Codes, Stack  # loads Numba
 
         data = self.data
         if data.categories:
             in_a_row = np.ascontiguousarray(data.codes.transpose(1, 0, 2).reshape(data.p, -1))
-            return partial(compiled.discrete_p, compiled.Codes(in_a_row, data.M, data.levels))
-        stack = compiled.Stack(data.matrices, np.ascontiguousarray(data.matrices.transpose(1, 2, 0)))
-        return partial(compiled.gaussian_p, stack, data.n)
+            return Codes(in_a_row, data.M, data.levels, self.alpha, self.na_p)
+        across = np.ascontiguousarray(data.matrices.transpose(1, 2, 0))
+        return Stack(data.matrices, across, float(data.n), self.alpha, self.na_p)
+
+    def p_of_tests(self, x: Indices, y: Indices, S: Indices) -> Floats:
+        from pycupc.independence.missing import imputed_tests as compiled  # loads Numba
+
+        if isinstance(self.prepared, compiled.Codes):
+            return compiled.discrete_p(self.prepared, x, y, S)
+        return compiled.gaussian_p(self.prepared, self.prepared.n, x, y, S)
+
+    def walked(self, x: Indices, y: Indices, candidates: Ints, size: int) -> Walked | None:
+        from pycupc.independence.missing import imputed_tests as compiled  # loads Numba
+
+        if isinstance(self.prepared, compiled.Codes):
+            return compiled.walked_codes(self.prepared, x, y, candidates, size)
+        return compiled.walked_numbers(self.prepared, size)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Compiled functions that older pickles hold are left out."""
+        self.__dict__ |= {name: value for name, value in state.items() if name != "p_of_tests"}
 
     def p_value(self, x: int, y: int, S: Sequence[int]) -> float:
         return (reference_tests.disMItest if self.data.categories else reference_tests.gaussMItest)(x, y, S, self.data)

@@ -8,13 +8,15 @@ from typing import NamedTuple
 import numpy as np
 
 from pycupc.independence.base import Floats, Indices
+from pycupc.independence.deciding import Walked, decides
 from pycupc.independence.discrete import contingency
 from pycupc.independence.discrete.contingency import run_test_given
 from pycupc.independence.gaussian.compiled_p_values import p_value
 from pycupc.independence.gaussian.partial_correlation import canonical_space, given_set
 from pycupc.independence.mixed.cells import CONSTANT, PLACE, Space, Tables
 from pycupc.independence.mixed.models import Kept, LogLikelihoods, statistics
-from pycupc.independence.scipy_tails import address_of_chdtrc, call_chdtrc
+from pycupc.independence.tails import tail_addresses
+from pycupc.system.foreign_code import call_of_two
 from pycupc.system.jit import frozen, jit_inlined, jit_part
 
 
@@ -38,6 +40,7 @@ class CompleteSpace(NamedTuple):
     elimination: Floats  # `canonical_space`
     nodes: Indices  # (l + 2,): for tests of numbers: S ascending, x and y
     S: Indices  # (l,): for tests of categories
+    careful: Indices  # as of `deciding.Walked.work`
 
 
 def complete_data(
@@ -47,15 +50,21 @@ def complete_data(
     if codes is None:
         none = np.zeros((1, n), dtype=np.uint8), np.full(1, 2), np.zeros(1, dtype=np.int64)
         codes = contingency.Data(*none, 1.0, 0.0, np.zeros(0), alpha, adapt=True, quirks=False, observed=False)
-    return Complete(likelihoods.tables, likelihoods.kept(1, 2), codes, frozen(C), float(n), alpha, address_of_chdtrc())
+    return Complete(
+        likelihoods.tables, likelihoods.kept(1, 2), codes, frozen(C), float(n), alpha, int(tail_addresses()[1])
+    )
 
 
-def complete_space(likelihoods: LogLikelihoods, codes: contingency.Data, size: int) -> CompleteSpace:
-    """The work space of a thread for tests given sets of one size."""
-    none, S = np.zeros(0, dtype=np.int64), np.empty(size, dtype=np.int64)
-    counting = contingency.work_space(codes, none, none, S[None])
-    nodes = np.empty(size + 2, dtype=np.int64)
-    return CompleteSpace(likelihoods.space(size + 2), counting, canonical_space(size), nodes, S)
+def walked(data: Complete, likelihoods: LogLikelihoods, tests: float, size: int) -> Walked:
+    """See `SetwiseTest.walked`; `tests`: how many there may be."""
+
+    def work(careful: Indices) -> CompleteSpace:
+        none, S = np.zeros(0, dtype=np.int64), np.empty(size, dtype=np.int64)
+        counting = contingency.work_space(data.codes, none, none, S[None])
+        nodes = np.empty(size + 2, dtype=np.int64)
+        return CompleteSpace(likelihoods.space(size + 2), counting, canonical_space(size), nodes, S, careful)
+
+    return Walked(data._replace(kept=likelihoods.kept(tests, size + 2)), work)
 
 
 @jit_inlined
@@ -67,8 +76,8 @@ def _of_categories(data, x, y, S, space):
 
 
 @jit_inlined
-def _of_numbers(data, x, y, S, space, careful):
-    """The p-value of numbers; -1 if `careful` is needed."""
+def _of_numbers(data, x, y, S, space):
+    """The p-value of numbers; asks for `careful_address` where it is needed."""
     nodes, facts, before, size = space.nodes, data.tables.facts, data.tables.n_categories, len(S)
     for t in range(size):
         at, k = facts[PLACE, S[t]] - before, t
@@ -77,9 +86,10 @@ def _of_numbers(data, x, y, S, space, careful):
             k -= 1
         nodes[k] = at
     nodes[size], nodes[size + 1] = facts[PLACE, x] - before, facts[PLACE, y] - before
-    r = given_set(data.C, nodes, size, space.elimination, careful)
+    r = given_set(data.C, nodes, size, space.elimination, space.careful[0])
     df = data.n - (size + 3)
-    return p_value(abs(r), math.sqrt(df) if df > 0.0 else 0.0) if r == r else -1.0
+    space.careful[1] |= r != r
+    return p_value(abs(r), math.sqrt(df) if df > 0.0 else 0.0)
 
 
 @jit_inlined
@@ -88,18 +98,19 @@ def _of_both(data, x, y, S, space):
     if facts[CONSTANT, x] or facts[CONSTANT, y]:
         return 1.0
     own, _, df = statistics(data.tables, data.kept, space.likelihoods, x, y, S)
-    return call_chdtrc(data.chdtrc, df, max(own, 0.0)) if own == own else 1.0
+    return call_of_two(data.chdtrc, df, own if own > 0.0 else 0.0) if own == own else 1.0
 
 
+@decides(Complete)
 @jit_part
-def decide(data, x, y, S, space, careful):
-    """Whether x and y are independent given S, and the p-value, as `set_items` asks for it."""
+def _test(data, x, y, S, space):
+    """`mixCItest`, or `flexCItest`."""
     facts, c = data.tables.facts, data.tables.n_categories
     categories = (facts[PLACE, x] < c) + (facts[PLACE, y] < c)
     for t in range(len(S)):
         categories += facts[PLACE, S[t]] < c
     if categories == 0:
-        p = _of_numbers(data, x, y, S, space, careful)
+        p = _of_numbers(data, x, y, S, space)
     elif categories == len(S) + 2:
         p = _of_categories(data, x, y, S, space)
     else:

@@ -31,6 +31,8 @@ from pycupc.independence.setwise import SetwiseTest
 
 if TYPE_CHECKING:
     from pycupc.graph.sepset import SepSets
+    from pycupc.graph.sparse import Ints
+    from pycupc.independence.deciding import Walked
     from pycupc.independence.mixed.decisions import Complete
     from pycupc.independence.mixed.likelihood import Columns
     from pycupc.independence.mixed.models import LogLikelihoods
@@ -103,15 +105,16 @@ class MixedTest(_TestOfBothKinds):
         super().__init__(data, alpha, **how)
         self.cost = max(15.0, data.n / 200)  # the sums over the observations are shared by many tests
 
-    @property
-    def walk(self) -> str:  # type: ignore[override]
-        """As of `SetwiseTest`; tests of categories must be those of `DiscreteTest`."""
-        few = np.count_nonzero(self.data.categorical) < 2
-        return "mixed_walk" if few or isinstance(self._discrete, DiscreteTest) else ""
+    def walked(self, x: Indices, y: Indices, candidates: Ints, size: int) -> Walked | None:
+        several = np.count_nonzero(self.data.categorical) > 1
+        if several and not isinstance(self._discrete, DiscreteTest):
+            return None
+        from pycupc.independence.mixed.decisions import walked  # loads Numba
 
-    def compiled_data(self, tests: float, size: int) -> Complete:
-        """What threads share that make a number of tests given sets of one size."""
-        return self._complete._replace(kept=self.likelihoods.kept(tests, size + 2))
+        tests, d = np.ones(len(x)), np.bincount(candidates, minlength=self.p)[x]  # in a graph: the neighbours of x
+        for t in range(size):
+            tests *= np.maximum(d - 1 - t, 0) / (t + 1)
+        return walked(self._complete, self.likelihoods, float(tests.sum()), size)
 
     @cached_property
     def _complete(self) -> Complete:
@@ -150,7 +153,7 @@ class MixedTest(_TestOfBothKinds):
         return self._discrete.single_tests(V[:, 0], V[:, 1], V[:, 2:])[1]
 
     def _of_numbers(self, V: Indices) -> Floats:
-        from pycupc.independence.gaussian.partial_correlation import p_values_of_tests  # loads Numba
+        from pycupc.independence.gaussian.pairwise_tests import p_values_of_tests  # loads Numba
 
         C = self._correlations
         n = np.full(C.shape, float(self.data.n))

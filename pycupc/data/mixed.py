@@ -121,7 +121,10 @@ class MixedTable:
     def check_texts(self) -> None:
         """Raise `ValueError` if a column of categories holds none, as `pycupc.data.categories.check_texts`."""
         columns = zip(self.categories, self.occurring, strict=True)
-        known = [None if own is None else [own[code] for code in np.flatnonzero(occur)] for own, occur in columns]
+        known = [
+            None if own is None or occur is None else [own[code] for code in np.flatnonzero(occur).tolist()]
+            for own, occur in columns
+        ]
         check_texts(self.names, known, (~np.isnan(self.values)).sum(axis=0).tolist())
 
     def as_numbers(self) -> Table:

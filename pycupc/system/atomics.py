@@ -51,4 +51,4 @@ def _load(_: Any, array: Any, index: Any) -> Any:
 
 
 #: What another thread wrote before it changed array[index] is seen by whoever finds the change here.
-atomic_load = intrinsic(_load)
+atomic_load: Any = intrinsic(_load)

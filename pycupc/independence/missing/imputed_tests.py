@@ -106,7 +106,7 @@ def _pooled_z(z, n, size, tails):
 
 @decides(Stack)
 @jit_part
-def _test_numbers(data, x, y, S, work):
+def test_numbers(data, x, y, S, work):
     """`gaussMItest`; asks for `careful_address` where one is needed."""
     A, M, size, wanted = work.A, len(work.lowest), len(S), False
     _condition(data, size + 1 if put_nodes(work.nodes, work.known, x, y, S) else 0, size, work)
@@ -220,7 +220,7 @@ def _likelihood_ratio(first, kx, ky, m, M, work):
 
 
 @jit_part
-def _pooled_g2(of_full, of_mean, k, M, tails):
+def pooled_g2(of_full, of_mean, k, M, tails):
     """As `reference_tests.pooled_g2`, of one test."""
     r, t = (M + 1) / (k * (M - 1)) * (of_full - of_mean), k * (M - 1)
     root = 1.0 + (1.0 - 2.0 / t) / r if t > 4.0 else 1.0 + 1.0 / r
@@ -230,7 +230,7 @@ def _pooled_g2(of_full, of_mean, k, M, tails):
 
 @decides(Codes)
 @jit_part
-def _test_codes(data, x, y, S, work):
+def test_codes(data, x, y, S, work):
     """`disMItest`, from the mean likelihood ratio and the ratio of the mean table."""
     strata, kx, ky, of_full, of_mean, k = _divide(data, S, work), data.levels[x], data.levels[y], 0.0, 0.0, 1.0
     _count(data, x, y, strata, work)
@@ -243,7 +243,7 @@ def _test_codes(data, x, y, S, work):
             of_mean += 2.0 * count * math.log(count / expected)
     for t in range(len(S)):
         k *= data.levels[S[t]]
-    p = _pooled_g2(of_full, of_mean, k * (kx - 1) * (ky - 1), data.M, work.tails)
+    p = pooled_g2(of_full, of_mean, k * (kx - 1) * (ky - 1), data.M, work.tails)
     return p >= data.alpha or (p != p and data.na_p >= data.alpha), p
 
 

@@ -1,4 +1,7 @@
-"""The decision about a test of a complete table, whichever kinds its variables are of, for a walk in compiled code."""
+"""Tests of a complete table, or of several imputations, whichever kinds the variables are of, in compiled code.
+
+`engines/cpu/turn_walk.py` walks over pairs with them.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,17 @@ from pycupc.independence.discrete import contingency
 from pycupc.independence.discrete.contingency import run_test_given
 from pycupc.independence.gaussian.compiled_p_values import p_value
 from pycupc.independence.gaussian.partial_correlation import canonical_space, given_set
+from pycupc.independence.missing.imputed_tests import (
+    Codes,
+    DiscreteWork,
+    ImputedWork,
+    Stack,
+    pooled_g2,
+    test_codes,
+    test_numbers,
+    walked_codes,
+    walked_numbers,
+)
 from pycupc.independence.mixed.cells import CONSTANT, PLACE, Space, Tables
 from pycupc.independence.mixed.models import Kept, LogLikelihoods, statistics
 from pycupc.independence.tails import tail_addresses
@@ -115,4 +129,62 @@ def _test(data, x, y, S, space):
         p = _of_categories(data, x, y, S, space)
     else:
         p = _of_both(data, x, y, S, space)
+    return p >= data.alpha, p
+
+
+class Imputed(NamedTuple):
+    """The data of tests of M imputations, for all threads."""
+
+    tables: Tables
+    kept: Kept
+    codes: Codes  # the categories
+    stack: Stack  # the numbers
+    alpha: float
+    na_p: float
+
+
+class ImputedSpace(NamedTuple):
+    """Work space of a thread."""
+
+    likelihoods: Space
+    counting: DiscreteWork
+    conditioning: ImputedWork
+    S: Indices  # (l,): the places of the set among the variables of its kind
+
+
+def walked_imputed(data: Imputed, likelihoods: LogLikelihoods, tests: float, size: int) -> Walked | None:
+    """See `SetwiseTest.walked`; `tests`: how many there may be."""
+    widest = np.array([data.codes.levels.argmax()])
+    counting = walked_codes(data.codes, widest, widest, widest.astype(np.int32), size)
+    conditioning = walked_numbers(data.stack, size)
+    if counting is None:
+        return None
+    make_counting = counting.work
+
+    def work(careful: Indices) -> ImputedSpace:
+        S = np.empty(size, dtype=np.int64)
+        return ImputedSpace(likelihoods.space(size + 2), make_counting(careful), conditioning.work(careful), S)
+
+    return Walked(data._replace(kept=likelihoods.kept(tests, size + 2)), work)
+
+
+@decides(Imputed)
+@jit_part
+def _test_imputed(data, x, y, S, space):
+    """`mixMItest`."""
+    facts, c, size = data.tables.facts, data.tables.n_categories, len(S)
+    before = c if facts[PLACE, x] >= c else 0
+    categories = (facts[PLACE, x] < c) + (facts[PLACE, y] < c)
+    for t in range(size):
+        space.S[t] = facts[PLACE, S[t]] - before
+        categories += facts[PLACE, S[t]] < c
+    if categories == 0:
+        return test_numbers(data.stack, facts[PLACE, x] - c, facts[PLACE, y] - c, space.S, space.conditioning)
+    if categories == size + 2:
+        return test_codes(data.codes, facts[PLACE, x], facts[PLACE, y], space.S, space.counting)
+    if facts[CONSTANT, x] or facts[CONSTANT, y]:
+        return True, 1.0
+    of_full, of_mean, k = statistics(data.tables, data.kept, space.likelihoods, x, y, S)
+    p = 0.0 if of_mean == math.inf else pooled_g2(of_full, of_mean, k, data.tables.M, space.counting.tails)
+    p = p if p == p else 1.0
     return p >= data.alpha, p

@@ -243,7 +243,8 @@ class LogLikelihoods:
         """What threads share for a number of tests of k variables, with what is kept already where there is room."""
         with self._lock:
             old = self._kept
-            self._kept = Kept(*self._models(old, tests), *self._groups(old, tests, k))
+            groups, integers, floats, taken = self._groups(old, tests, k)
+            self._kept = Kept(*self._models(old, tests), groups, integers, floats, taken)
             return self._kept
 
     def _models(self, old: Kept | None, tests: float) -> tuple[Indices, Floats, Indices]:
@@ -291,7 +292,7 @@ class LogLikelihoods:
 
     @property
     def _words(self) -> int:
-        return self.tables.facts.shape[1] // BITS + 1
+        return int(self.tables.facts.shape[1]) // BITS + 1
 
     def _sets_of(self, k: int) -> float:
         """How many sets of up to k categories there are."""

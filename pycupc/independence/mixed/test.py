@@ -33,9 +33,18 @@ if TYPE_CHECKING:
     from pycupc.graph.sepset import SepSets
     from pycupc.graph.sparse import Ints
     from pycupc.independence.deciding import Walked
+    from pycupc.independence.missing.imputed_tests import Codes, Stack
     from pycupc.independence.mixed.decisions import Complete
     from pycupc.independence.mixed.likelihood import Columns
     from pycupc.independence.mixed.models import LogLikelihoods
+
+
+def tests_about(x: Indices, candidates: Ints, size: int, p: int) -> float:
+    """About the tests of x[i] given the sets of `size` candidates, as of `SetwiseTest.walked`, of p variables."""
+    tests, neighbours = np.ones(len(x)), np.bincount(candidates, minlength=p)[x]  # how many lists hold x: in a graph
+    for t in range(size):
+        tests *= np.maximum(neighbours - 1 - t, 0) / (t + 1)
+    return float(tests.sum())
 
 
 class _TestOfBothKinds(SetwiseTest):
@@ -111,10 +120,7 @@ class MixedTest(_TestOfBothKinds):
             return None
         from pycupc.independence.mixed.decisions import walked  # loads Numba
 
-        tests, d = np.ones(len(x)), np.bincount(candidates, minlength=self.p)[x]  # in a graph: the neighbours of x
-        for t in range(size):
-            tests *= np.maximum(d - 1 - t, 0) / (t + 1)
-        return walked(self._complete, self.likelihoods, float(tests.sum()), size)
+        return walked(self._complete, self.likelihoods, tests_about(x, candidates, size, self.p), size)
 
     @cached_property
     def _complete(self) -> Complete:
@@ -284,21 +290,32 @@ class ImputedMixedTest(_TestOfBothKinds):
         tested = self._tested
         return LogLikelihoods(tested.values, tested.levels, tested.levels, self._constant, quirks=self.quirks)
 
-    @cached_property
-    def _p_of_categories(self) -> Callable[..., Floats]:
-        from pycupc.independence.missing import imputed_tests as compiled  # loads Numba
+    def walked(self, x: Indices, y: Indices, candidates: Ints, size: int) -> Walked | None:
+        from pycupc.independence.mixed.decisions import Imputed, walked_imputed  # loads Numba
 
+        known = self.likelihoods
+        data = Imputed(known.tables, known.kept(1, 2), self._codes, self._stack, self.alpha, self.na_p)
+        return walked_imputed(data, known, tests_about(x, candidates, size, self.p), size)
+
+    @cached_property
+    def _codes(self) -> Codes:
+        from pycupc.independence.missing.imputed_tests import Codes  # loads Numba
+
+        M, n = self.data.M, self.data.n
+        if np.count_nonzero(self.data.categorical) < 2:
+            return Codes(np.zeros((1, M * n), dtype=np.uint8), M, np.full(1, 2), self.alpha, self.na_p)
         data = self._tested.codes
         in_a_row = np.ascontiguousarray(data.codes.transpose(1, 0, 2).reshape(data.p, -1))
-        return partial(compiled.discrete_p, compiled.Codes(in_a_row, data.M, data.levels))
+        return Codes(in_a_row, M, data.levels, self.alpha, self.na_p)
 
     @cached_property
-    def _p_of_numbers(self) -> Callable[..., Floats]:
-        from pycupc.independence.missing import imputed_tests as compiled  # loads Numba
+    def _stack(self) -> Stack:
+        from pycupc.independence.missing.imputed_tests import Stack  # loads Numba
 
-        matrices = self._tested.matrices
-        stack = compiled.Stack(matrices, np.ascontiguousarray(matrices.transpose(1, 2, 0)))
-        return partial(compiled.gaussian_p, stack, self.data.n)
+        few = np.count_nonzero(~self.data.categorical) < 2
+        matrices = np.zeros((self.data.M, 0, 0)) if few else self._tested.matrices
+        across = np.ascontiguousarray(matrices.transpose(1, 2, 0))
+        return Stack(matrices, across, float(self.data.n), self.alpha, self.na_p)
 
     @cached_property
     def _constant(self) -> Mask:
@@ -306,10 +323,14 @@ class ImputedMixedTest(_TestOfBothKinds):
         return np.asarray((values == values[:1, :1]).all(axis=(0, 1)))
 
     def _of_categories(self, V: Indices) -> Floats:
-        return self._p_of_categories(V[:, 0], V[:, 1], V[:, 2:])
+        from pycupc.independence.missing.imputed_tests import discrete_p  # loads Numba
+
+        return discrete_p(self._codes, V[:, 0], V[:, 1], V[:, 2:])
 
     def _of_numbers(self, V: Indices) -> Floats:
-        return self._p_of_numbers(V[:, 0], V[:, 1], V[:, 2:])
+        from pycupc.independence.missing.imputed_tests import gaussian_p  # loads Numba
+
+        return gaussian_p(self._stack, self.data.n, V[:, 0], V[:, 1], V[:, 2:])
 
     def _of_both(self, V: Indices) -> Floats:
         p = mix_mi_test.pooled(*self.likelihoods.statistics(V), self.data.M)

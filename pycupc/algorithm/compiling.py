@@ -101,7 +101,8 @@ def _of_other_data(X: NDArray[Any], rng: np.random.Generator) -> Runs:
     from pycupc.independence.kernel.factors import kernel
     from pycupc.independence.kernel.kci import KCI
     from pycupc.independence.missing.data import IncompleteTable, MultipleImputation
-    from pycupc.independence.mixed.mix_ci_test import mixCItwd
+    from pycupc.independence.mixed.data import MixedImputation
+    from pycupc.independence.mixed.mix_ci_test import mixCItest, mixCItwd
     from pycupc.independence.rcot import RCoT
 
     X, gaps = X[:, :5], rng.random((len(X), 5)) < 0.05
@@ -118,6 +119,9 @@ def _of_other_data(X: NDArray[Any], rng: np.random.Generator) -> Runs:
     incomplete_table = replace(table, values=np.where(gaps, np.nan, table.values))
     yield "tests of numbers and categories", partial(_run, table, m_max=2)
     yield "tests of numbers and categories", partial(_run, incomplete_table, mixCItwd, m_max=2)
+    yield "tests of numbers and categories", lambda: pc(table, mixCItest, alpha=0.2, engine="cpu").pMax
+    imputations = MixedImputation([table, table.take(np.arange(len(X))[::-1])])
+    yield "tests of numbers and categories", partial(_run, imputations, m_max=2)
     yield "KCI", partial(_run, X, KCI())
     yield "KCI", partial(kernel, X.T)
     yield "RCoT", partial(_run, X, RCoT(), m_max=1)

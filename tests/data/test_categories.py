@@ -3,6 +3,7 @@
 import json
 import re
 import warnings
+from dataclasses import replace
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,6 +16,7 @@ from common import refused, run
 
 import pycupc
 from pycupc import cli
+from pycupc.data.categories import keeping
 from pycupc.data.mixed import MixedTable
 from pycupc.data.names import DataError
 from pycupc.discrete import DiscreteSuffStat, disCItest
@@ -374,3 +376,26 @@ def test_the_command_line_names_the_test_for_codes(here, capsys, gap):
         assert "few whole numbers" not in capsys.readouterr().err
         assert run("run", "d.csv", *how, "--test", "mixed") == cli.OK
         assert capsys.readouterr().err.count("categories: --test discrete; if not: --test gaussian") == 1
+
+
+def test_a_check_holds_for_later_calls_unless_values_may_have_changed():
+    """It warns again; a table with values that somebody may change is checked anew, and so is one kept for a reason."""
+    names = [f"subject {k}" for k in range(60)]
+    table = MixedTable.of(pd.DataFrame({"rows": np.arange(1.0, 61.0), "a": ["x", "y"] * 30, "id": names}))
+    with pytest.raises(ValueError, match="id"):
+        table.check()
+    with keeping(["id"]):
+        for _ in range(2):
+            with pytest.warns(UserWarning, match="rows counts 1, 2, 3"):
+                table.check()
+    with pytest.raises(ValueError, match="id"):
+        table.check()
+    with pytest.raises(ValueError, match="read-only"):
+        table.values[0, 0] = np.nan
+    kinds = {"categories": (None, ("x", "y")), "ordered": (False,) * 2, "labels": None}
+    other = replace(table, values=table.values[:, :2].copy(), **kinds)
+    with pytest.warns(UserWarning, match="counts 1, 2, 3"):
+        other.check()
+    other.values[3, 0] = np.nan
+    with pytest.raises(ValueError, match="complete"):
+        other.check()

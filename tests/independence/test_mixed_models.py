@@ -9,8 +9,10 @@ from micd import Problem
 from mixed_problems import compiled_p, data_of, made, mixed_frame, tables
 
 import pycupc
-from pycupc import MixedTable, mixCItest, pc
+from pycupc import MixedImputation, MixedTable, mixCItest, mixMItest, pc
+from pycupc.engines.cpu import setwise_levels, threads
 from pycupc.independence.mixed import models
+from pycupc.independence.mixed.test import ImputedMixedTest, MixedTest
 
 
 def test_threads_and_few_or_many_tests_at_a_time_have_the_same_answer():
@@ -45,8 +47,8 @@ def test_threads_look_models_up_together(monkeypatch, room):
         data = data_of(test, Problem(values, levels))
         drawings = (np.array([rng.permutation(11)[:k] for _ in range(20)]) for k in rng.integers(2, 7, 60))
         asked = [(V[:, 0], V[:, 1], V[:, 2:]) for V in drawings]
-        with ThreadPoolExecutor(8) as threads:
-            together = [*threads.map(made(test, data).p_of_tests, *zip(*asked, strict=True))]
+        with ThreadPoolExecutor(8) as pool:
+            together = [*pool.map(made(test, data).p_of_tests, *zip(*asked, strict=True))]
         for one, found in zip(asked, together, strict=True):
             np.testing.assert_array_equal(found, made(test, data).p_of_tests(*one))
 
@@ -64,13 +66,44 @@ def test_threads_share_sums(monkeypatch, few, kept):
     apart = [made("mixMItest", data).p_of_tests(*one) for one in asked]
     test = made("mixMItest", data)
     for _ in range(10):
-        with ThreadPoolExecutor(16) as threads:
-            together = [*threads.map(test.p_of_tests, *zip(*asked, strict=True))]
+        with ThreadPoolExecutor(16) as pool:
+            together = [*pool.map(test.p_of_tests, *zip(*asked, strict=True))]
         for one, found in zip(apart, together, strict=True):
             np.testing.assert_array_equal(one, found)
         shared = test.likelihoods._kept
         assert 8 * (len(shared.integers) + len(shared.floats)) <= kept + 16
         test.likelihoods._kept = None
+
+
+@pytest.mark.parametrize("cores", [1, 3])
+@pytest.mark.parametrize("kept", [1 << 28, 0])
+@pytest.mark.parametrize("test", ["mixCItest", "mixMItest"])
+def test_a_walk_has_the_answer_of_rounds(monkeypatch, test, kept, cores):
+    """Bit for bit, also where nothing is kept for other tests, and with tests of one kind of variables."""
+    drawn, levels, _ = tables("imputed", 5, p=9, n=150)
+    data, how = data_of(test, Problem(drawn[:1] if test == "mixCItest" else drawn[:2], levels)), {"alpha": 0.2}
+    monkeypatch.setattr(models, "KEPT", kept)
+    for module in (setwise_levels, threads):
+        monkeypatch.setattr(module, "INLINE_TESTS", 0)
+    walked = pc(data, getattr(pycupc, test), numCores=cores, **how)
+    for kind in (MixedTest, ImputedMixedTest):
+        monkeypatch.setattr(kind, "walked", lambda *_: None)
+    rounds = pc(data, getattr(pycupc, test), numCores=cores, **how)
+    assert walked.max_ord > 1
+    assert pycupc.compare(walked, rounds).equal
+    assert walked.n_edgetests == rounds.n_edgetests
+    np.testing.assert_array_equal(walked.pMax, rounds.pMax)
+
+
+@pytest.mark.parametrize("p", [(0, 3), (1, 2), (3, 0), (2, 1)])
+def test_tables_with_few_variables_of_a_kind(p):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, sum(p))).cumsum(axis=1)
+    frame = pd.DataFrame({f"v{j}": np.where(X[:, j] > 0, "a", "b") if j < p[0] else X[:, j] for j in range(sum(p))})
+    table = MixedTable.of(frame)
+    for data, test in ((table, mixCItest), (MixedImputation([table, MixedTable.of(frame[::-1])]), mixMItest)):
+        fits = [pc(data, test, alpha=0.2, engine=engine) for engine in ("cpu", "reference")]
+        assert pycupc.compare(*fits).equal
 
 
 def test_more_categories_than_bits():

@@ -46,6 +46,8 @@ FIRST_SLOTS = 7
 BITS = 62
 #: Numbers up to which all products are summed at once.
 FEW = 24
+#: 2 to this power is more than there is room for.
+MANY = 60
 #: Added to the state of a slot whose value is there; each thread that wants to write it adds 1 before: the first does.
 DONE = 1 << 40
 
@@ -238,18 +240,25 @@ class LogLikelihoods:
         self._largest = sorted(facts[LEVELS, :c].tolist(), reverse=True)
         self._lock = threading.Lock()
         self._kept: Kept | None = None
+        self._for_all = False  # whether there is room for all models that there are
 
     def kept(self, tests: float, k: int) -> Kept:
         """What threads share for a number of tests of k variables, with what is kept already where there is room."""
+        if (old := self._kept) is not None and self._for_all:
+            return old
         with self._lock:
             old = self._kept
             groups, integers, floats, taken = self._groups(old, tests, k)
-            self._kept = Kept(*self._models(old, tests), groups, integers, floats, taken)
-            return self._kept
+            self._kept = made = Kept(*self._models(old, tests), groups, integers, floats, taken)
+            each = self._room(self.tables.n_categories, len(self.tables.values))
+            room = len(integers) / each[0], len(floats) / max(each[1], 1), len(groups) / (self._words + 3) / 2
+            sets = self._sets_of(self.tables.n_categories)
+            self._for_all = min(room) >= sets and len(made.found) >= 2 * self._every
+            return made
 
     def _models(self, old: Kept | None, tests: float) -> tuple[Indices, Floats, Indices]:
         """`Kept.models`, `found` and `models_taken`, as they are unless there is too little room."""
-        width, every = self._words + 1, 2.0 ** len(self.tables.facts[0])
+        width, every = self._words + 1, self._every
         most = KEPT_MODELS / (8 * (width + 2))
         if old is not None:
             slots, taken = len(old.found), int(old.models_taken[0])
@@ -294,10 +303,15 @@ class LogLikelihoods:
     def _words(self) -> int:
         return int(self.tables.facts.shape[1]) // BITS + 1
 
+    @property
+    def _every(self) -> float:
+        """How many models there are."""
+        return math.ldexp(1.0, min(self.tables.facts.shape[1], MANY))
+
     def _sets_of(self, k: int) -> float:
         """How many sets of up to k categories there are."""
         c = self.tables.n_categories
-        return float(sum(math.comb(c, size) for size in range(min(k, c) + 1)))
+        return math.ldexp(1.0, min(c, MANY)) if k >= c else float(sum(math.comb(c, size) for size in range(k + 1)))
 
     def _room(self, k: int, r: int) -> tuple[int, int]:
         """The integers and floats of the largest block of up to k categories, with room for r numbers."""

@@ -5,6 +5,7 @@ families.py    all families, and `choose`, which says which of them fits a table
 base.py        a test with its data, and the questions that an engine is asked about it
 custom.py      a user's function, or object that answers many tests at a time
 rcot.py        such an object, for nonlinear dependence; compiled_rcot.py, its compiled half
+deciding.py    one test in compiled code, whichever its family; tails.py, the upper tail of F there
 p_values.py    the p-values of a result, whatever the test
 gaussian/      partial correlations, the default
 discrete/      G^2 tests of categories

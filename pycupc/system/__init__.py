@@ -2,6 +2,7 @@
 
 jit.py, caches.py        compiled code, and the folders that keep it
 garbage.py               Python's collection of cyclic garbage, which imports and compilers can do without
+foreign_code.py          functions of SciPy's libraries by their addresses
 numba_names.py           the names of Numba, which an interrupt of its import leaves whole
 machine.py               cores, memory and devices
 executors.py             work on executors: processes, machines of a cluster; clusters.py, the executor of a call

@@ -8,7 +8,7 @@ level0.py, level1.py               the Gaussian tests of level 0, and of level 1
 set_walk.py                        the compiled walk of the higher levels without bounds
 pruning/                           bounds that answer Gaussian tests
 answers.py, gaussian_questions.py  questions about single pairs; Gaussian tests given all subsets, in one walk
-setwise_walk.py, discrete_walk.py   tests without bounds: rounds of the next sets of the open pairs; G^2 tests in turns
+turn_walk.py, setwise_walk.py      tests without bounds: pairs in turns, in compiled code; rounds of the next sets
 conditional_covariances.py         sets of the candidates of a pair, depth first, for that walk and for searches
 check.py                           tests of some pairs that bounds have decided, in the mode "checked"
 row_items.py, threads.py           the items of a side, and the threads that take them

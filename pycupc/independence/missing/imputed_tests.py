@@ -67,7 +67,7 @@ def _condition(stack, first, size, work):
                 inverse[i, m] = 1.0 / pivot
 
 
-@jit_inlined
+@jit_part
 def _sum(values, n):
     """The sum of n numbers, up to 128 of them as NumPy adds them."""
     total, whole = 0.0, n - n % 8
@@ -88,7 +88,7 @@ def _sum(values, n):
     return total
 
 
-@jit_inlined
+@jit_part
 def _pooled_z(z, n, size, tails):
     """As `reference_tests.pooled_z`, of one test; z is overwritten."""
     M, within = len(z), 1.0 / (n - size - 3)

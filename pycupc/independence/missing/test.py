@@ -30,7 +30,7 @@ class ImputedTest(SetwiseTest):
     def __init__(self, data: MultipleImputation, alpha: float, *, NAdelete: bool = True) -> None:
         super().__init__(data, alpha, NAdelete=NAdelete)
         self.nbytes = data.codes.nbytes if data.categories else 2 * data.matrices.nbytes
-        self.cost = data.M * float(data.n if data.categories else 1)
+        self.cost = data.M * data.n / 8.0 if data.categories else 7.0 + 2.4 * data.M
 
     @cached_property
     def prepared(self) -> Stack | Codes:

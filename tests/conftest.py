@@ -9,8 +9,13 @@ from itertools import chain
 from pathlib import Path
 
 import pytest
-from common import GOLDEN, Case, no_gpu
+from common import GOLDEN, TESTS, Case, no_gpu
 from record_golden import has_pcalg
+from run import FIRST
+
+import pycupc
+from pycupc import SuffStat
+from pycupc.data import load_example
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it; some tests send it
 
@@ -19,6 +24,18 @@ signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the backgro
 def golden(request: pytest.FixtureRequest) -> Case:
     """Every recorded case in turn."""
     return Case(request.param)
+
+
+@pytest.fixture(scope="module")
+def nuclei() -> SuffStat:
+    """The measurements of cell nuclei, 569 observations of 30 variables."""
+    return SuffStat.from_data(load_example("cell_nuclei"))
+
+
+@pytest.fixture(scope="module")
+def nuclei_fit(nuclei: SuffStat) -> pycupc.PcAlgo:
+    """`pc` of the measurements of cell nuclei."""
+    return pycupc.pc(nuclei, alpha=0.01)
 
 
 @pytest.fixture(scope="session")
@@ -35,15 +52,6 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder, which is the current one."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-#: Files that take long come first, so that the processes of run.py end together. They alternate between files that use
-#: much of the compiled code and files that compile kernels: two processes would compile the same functions twice.
-FIRST = (
-    *("any_data", "kernels_compile", "adjustment", "kernel_sieve", "run_command", "kernel_pruning", "cpu_pruning"),
-    *("kernel_walk", "r_package", "stability_runs", "explorer_page", "orientation", "faults", "benchmarks", "discrete"),
-    "golden",
-)
 
 
 #: Files of which the time is printed at the end, the slowest first.
@@ -64,8 +72,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    place = {f"test_{name}.py": k for k, name in enumerate(FIRST)}
-    items.sort(key=lambda item: place.get(item.path.name, len(place)))
+    place = {TESTS / file: k for k, file in enumerate(FIRST)}
+    items.sort(key=lambda item: place.get(item.path, len(place)))
     marked = [item for item in items if item.get_closest_marker("gpu")]
     if marked and (why := no_gpu()):
         for item in marked:

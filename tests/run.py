@@ -4,7 +4,7 @@
 The tests, and beside them linters, formatters, type checker, layers, lintr and `R CMD check` of the R package.
 Needs a Python that `requires-python` of pyproject.toml admits, and access to PyPI; nothing else. On Debian and Ubuntu,
 as root, it installs R and a browser as well, and says so before; where it cannot, it reports the skipped parts.
-Arguments after `--` go to pytest, for example `-- tests/algorithm/test_whole_runs.py -x -n 0`.
+Arguments after `--` go to pytest, for example `-- tests/algorithm/test_pc.py -x -n 0`.
 """
 
 from __future__ import annotations
@@ -25,13 +25,73 @@ ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv-tests"
 #: Test processes that run side by side, at most; some tests measure time.
 MAX_WORKERS = 4
-#: The tests of `--quick`, by the names of their files: recorded answers of pcalg, properties, and of every room the
-#: files that take few seconds. Together they need 40 s of one processor, compiled code being there; the checks, 30 s.
+#: The tests of `--quick`: recorded answers of pcalg, properties, and of every room the files that take few seconds.
+#: Together they need 40 s of one processor, compiled code being there; the checks, 30 s.
 QUICK = (
-    *("golden", "properties", "whole_runs", "parameters", "arguments", "background", "rfci"),
-    *("exports", "knowledge", "named_graph", "sepset", "explanation", "pagalgo", "results", "serialisation"),
-    *("pag_rules", "fisher_z", "custom", "batch", "content_digest", "correlation", "categories", "readers"),
-    *("cli_texts", "stability", "effects"),
+    "algorithm/test_arguments.py",
+    "algorithm/test_background.py",
+    "algorithm/test_golden.py",
+    "algorithm/test_parameters.py",
+    "algorithm/test_pc.py",
+    "algorithm/test_properties.py",
+    "algorithm/test_rfci.py",
+    "cli/test_output.py",
+    "data/test_categories.py",
+    "data/test_csv_cells.py",
+    "data/test_readers.py",
+    "data/test_source.py",
+    "data/test_text_layout.py",
+    "effects/test_effects.py",
+    "effects/test_ida.py",
+    "effects/test_parent_sets.py",
+    "engines/test_select.py",
+    "graph/test_exports.py",
+    "graph/test_knowledge.py",
+    "graph/test_named.py",
+    "graph/test_sepset.py",
+    "graph/test_sparse.py",
+    "independence/gaussian/test_correlation.py",
+    "independence/gaussian/test_fisher_z.py",
+    "independence/test_content_digest.py",
+    "independence/test_custom.py",
+    "independence/test_rcot.py",
+    "orientation/pag/test_rules.py",
+    "project/test_places.py",
+    "results/test_causal_graph.py",
+    "results/test_explanation.py",
+    "results/test_facts_in_texts.py",
+    "results/test_pagalgo.py",
+    "results/test_pcalgo.py",
+    "results/test_serialisation.py",
+    "results/test_stored.py",
+    "stability/test_bounds.py",
+    "stability/test_consensus.py",
+    "stability/test_rows.py",
+    "stability/test_stability_result.py",
+    "stability/test_stability_run.py",
+    "system/test_progress.py",
+)
+#: Files that take long come first, so that the processes end together. They alternate between files that use much of
+#: the compiled code and files that compile kernels: two processes would compile the same functions twice.
+FIRST = (
+    "independence/kernel/test_test.py",
+    "kernels/test_kernels_compile.py",
+    "engines/test_divided.py",
+    "kernels/test_kernel_sieve.py",
+    "effects/test_adjustment.py",
+    "kernels/test_kernel_pruning.py",
+    "cli/test_interrupts.py",
+    "kernels/test_kernel_walk.py",
+    "stability/test_resample_checkpoint.py",
+    "r/test_r_package.py",
+    "engines/cpu/test_pruning.py",
+    "graph/explorer/test_page.py",
+    "cli/test_run_command.py",
+    "project/test_benchmarks.py",
+    "orientation/test_orientation.py",
+    "stability/test_processes.py",
+    "algorithm/test_golden.py",
+    "independence/discrete/test_test.py",
 )
 
 
@@ -125,11 +185,10 @@ def run_pytest(python: Path, args: argparse.Namespace) -> int:
     without = [word for word, wanted in (("slow", args.slow), ("gpu", args.gpu)) if not wanted]
     selection = ["-m", " and ".join(f"not {word}" for word in without)] if without else []
     if args.quick:
-        files = sorted((ROOT / "tests").rglob("test_*.py"))
-        selection += [str(path.relative_to(ROOT)) for path in files if path.stem.removeprefix("test_") in QUICK]
+        selection += [f"tests/{file}" for file in QUICK]
     workers = 1 if args.gpu else min(os.cpu_count() or 1, MAX_WORKERS)  # one GPU, one process
     # a file in one process: its tests share what is expensive, such as an R session or kernels compiled for the host;
-    # in the order of conftest.py
+    # in the order of `FIRST`
     parallel = ["-n", str(workers), "--dist", "loadfile", "--no-loadscope-reorder"] if workers > 1 else []
     report(f"pytest {' '.join((*selection, *parallel))}")
     environment = dict(os.environ, PYTHONUNBUFFERED="1", RETICULATE_PYTHON=str(python))

@@ -71,7 +71,7 @@ def add_background_knowledge(
     knowledge = as_knowledge(tiers, required=required, forbidden=forbidden)
     known = None if knowledge is None else knowledge.of(fit.labels)
     graph = fit.sparse_graph
-    with plain_if_small(2 * mg.steps_of(graph)):
+    with plain_if_small(2 * mg.steps_of(graph), "orientation"):
         if check_input and (dag_and_cpdag(graph) is None or not is_closed(graph)):
             fault = fit._not_a_cpdag() or "more of its edges have a direction that follows"
             raise ValueError(f"fit must be a CPDAG, or one with known arrows, got a graph that is {fault}")

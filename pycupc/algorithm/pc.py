@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from os import PathLike
 from typing import Any
@@ -16,13 +15,9 @@ from pycupc.algorithm.arguments import Problem, running
 from pycupc.algorithm.parameters import Arguments, Method
 from pycupc.algorithm.skeleton import find_skeleton, skeleton
 from pycupc.engines.protocol import Engine, ProgressHook
-from pycupc.engines.select import make_engine
 from pycupc.graph.constraints import Constraints
-from pycupc.graph.sepset import SepSets
-from pycupc.graph.sparse import SparseGraph
-from pycupc.independence.base import IndependenceTest
 from pycupc.independence.custom import IndepTest
-from pycupc.orientation import Orientation, TripleCheck, U2pd, check_triples, compile_ahead, orient
+from pycupc.orientation import Orientation, U2pd, compile_ahead, orient
 from pycupc.orientation.lines import lines_of_arrows, lines_of_triples
 from pycupc.results.pcalgo import PcAlgo
 from pycupc.results.summary import CONTRADICTING
@@ -201,18 +196,6 @@ def _checked_triples(fit: PcAlgo, problem: Problem, maj_rule: bool, verbose: boo
     changed = fit.sepset.changed(check.cells)
     notes = {**fit.notes, "ambiguous_triples": len(check.undecided)}
     return replace(fit, sepset=changed, found_sepset=fit.sepset, notes=notes), check.undecided
-
-
-def checks_again(
-    skeleton: SparseGraph, sepset: SepSets, labels: Sequence[str], test: IndependenceTest
-) -> Iterator[TripleCheck]:
-    """The triples of a finished skeleton, decided by the conservative and by the majority rule, without warnings."""
-    engine, _ = make_engine("cpu", len(labels))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        engine.take(test, labels)
-    for maj_rule in (False, True):
-        yield check_triples(skeleton, sepset, test, engine.count_separating, maj_rule=maj_rule)
 
 
 def _known_oriented(fit: PcAlgo, problem: Problem, known: Constraints, maj_rule: bool, verbose: bool) -> PcAlgo:

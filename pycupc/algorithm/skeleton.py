@@ -255,7 +255,7 @@ def _assemble(problem: Problem, results: list[LevelResult], levels: AnyEngine | 
     state = levels.state() if results else State(*np.zeros((3, 0)))
     graph = SparseGraph.undirected(len(problem.labels), state.x, state.y)
     gaps = None if problem.gaps is None else problem.gaps.keys
-    sepset = SepSets(graph, [(r.x, r.y, r.S) for r in results], gaps)
+    sepset = SepSets(graph, [(r.x, r.y, r.S) for r in results], gaps, state.noncolliders)
     values = [r.r for r in results if len(r.x)]
     found = Removals(sepset, values)
     edges_left = problem.n_pairs - np.cumsum([r.n_removed for r in results], dtype=np.int64)

@@ -34,7 +34,7 @@ from pycupc.data.text_layout import MISSING, ReadOptions, is_number
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class MixedTable:
     """A table of numbers and categories: rows are observations, columns are variables.
 
@@ -97,6 +97,10 @@ class MixedTable:
         check_shape(values)
         check_marks(names_for(checked, len(columns)), categories)
         return cls(values, categories, ordered, checked, layout, facts)
+
+    def __repr__(self) -> str:
+        n, p = self.values.shape
+        return f"MixedTable(p={p}, n={n}, {np.count_nonzero(self.categorical)} of categories)"
 
     @property
     def names(self) -> Sequence[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import PurePath
@@ -127,13 +127,13 @@ class FirstGraph:
         out = np.arange(self.p)[::-1]
         return out.copy() if untested is None else out - np.bincount(untested.low, minlength=self.p)
 
-    def has_candidates(self, kept: NDArray[np.integer]) -> bool:
+    def has_candidates(self, kept: Callable[[], NDArray[np.integer]]) -> bool:
         """Whether a tested pair (x, y) has a candidate, another neighbour of x: then pcalg runs level 1.
 
-        `kept`: y of the pairs x < y, without fixed ones, whose edge side A has kept; side B tests (y, x).
+        `kept()`: y of the pairs x < y, without fixed ones, whose edge side A has kept; side B tests (y, x).
         """
         degree = np.full(self.p, self.p - 1) if self.gaps is None else self.p - 1 - self.gaps.degrees()
-        return bool((degree[self.tested() > 0] > 1).any() or (degree[kept] > 1).any())
+        return bool((degree[self.tested() > 0] > 1).any() or (degree[kept()] > 1).any())
 
 
 def pairs_of(value: Any, name: str, labels: Sequence[str]) -> Pairs | None:

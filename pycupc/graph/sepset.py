@@ -72,16 +72,20 @@ class SepSets:
     `skeleton`: which pairs are adjacent. `blocks`, sequence of (x, y, members): one block per set size: int32 (m,),
     int32 (m,), int32 (m, size), sorted by (x, y), each cell in one block only. `gaps`, int64 (k,): ``x * p + y``, x <
     y, ascending, of the pairs that never had an edge (fixedGaps) and have no set. `labels`: names of the variables,
-    once the sets are part of a result.
+    once the sets are part of a result. `noncolliders`, int32 (k, 3), or None where nobody has looked for them: the
+    paths x - b - z of the skeleton whose b is in the set of x and z, as of `pycupc.independence.base.State`.
     """
+
+    noncolliders: Ints | None = None  # pickles of earlier versions have none
 
     def __init__(
         self,
         skeleton: SparseGraph,
         blocks: Sequence[tuple[Ints, Ints, Ints]] = (),
         gaps: NDArray[np.int64] | None = None,
+        noncolliders: Ints | None = None,
     ) -> None:
-        self.p, self._skeleton = skeleton.p, skeleton
+        self.p, self._skeleton, self.noncolliders = skeleton.p, skeleton, noncolliders
         self.labels: tuple[str, ...] = ()
         self.blocks = tuple(SetsOfOneSize(*block) for block in blocks if len(block[0]))
         self._gaps = np.zeros(0, dtype=np.int64) if gaps is None else gaps

@@ -65,6 +65,9 @@ class State(NamedTuple):
     # float64 (m,), what finds them, or None: largest p-value of each edge, -inf where never tested: in place of z where
     # z is not known.
     largest_p: Floats | LargestP | None = None
+    # int32 (k, 3) or None, if the engine does not know them: x, b, z of the paths x - b - z, of edges that are left,
+    # whose b is in the separating set of x and z; x and z in either order.
+    noncolliders: Ints | None = None
 
 
 #: Ordered pair (x, y), and the neighbours of x but y, from which conditioning sets are taken.

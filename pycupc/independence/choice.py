@@ -106,6 +106,13 @@ class Choice:
     unexpected: bool = False
     reads: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        others = "".join(
+            f"\n  or choose(..., {', '.join(f'{name}={value!r}' for name, value in other.items())})"
+            for other in self.alternatives
+        )
+        return f"<Choice: {self.reason}{others}\n  data: {self.data!r}>"
+
     @property
     def labels(self) -> Sequence[str]:
         """Names of the variables; without names "1", "2", ..., as in `pc`."""

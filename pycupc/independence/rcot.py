@@ -95,6 +95,9 @@ class RCoT:
             self._distances = (values[:, i] - values[:, j]) ** 2
             self._ends = _standardised(self._arrays, self._mapped(np.arange(self.p)[:, None], self.of_ends))
 
+    def __repr__(self) -> str:
+        return self.__name__
+
     @property
     def identity(self) -> str:
         """What determines the answers, by which a checkpoint recognises the test and its data."""
@@ -222,7 +225,8 @@ class RCoT:
         _, _, of_x, of_y = _places_of_products(k)
         moments, step = np.empty((4, m)), max(1, ROOM // k**4) if xp is not np else MOMENTS_AT_ONCE
         for low in range(0, m, step):
-            spread = of_squares[low : low + step, of_x, of_y] / n
+            # in the order of its axes: a test has the same p-value, whichever others the call has
+            spread = xp.ascontiguousarray(of_squares[low : low + step, of_x, of_y]) / n
             third = 8 * (spread @ spread) * spread
             powers = of_ends[low : low + step] ** 2 / n, spread * xp.eye(k * k), 2 * spread**2, third
             sums = xp.stack([power.sum(axis=(1, 2)) for power in powers])

@@ -101,7 +101,7 @@ def orient(
 
     status: OrientationStatus = "relaxed"
     n_tries, n_contradicting = 0, 0
-    with plain_if_small(mixed_graph.steps_of(skeleton) + sepset.n_stored // 5):
+    with plain_if_small(mixed_graph.steps_of(skeleton) + sepset.n_stored // 5, "orientation"):
         graph = mixed_graph.undirected(skeleton)
         colliders.mark_triples(graph, sepset, ambiguous)
         if u2pd == "relaxed":

@@ -4,10 +4,13 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from pycupc.graph.lists import starts
 from pycupc.graph.sepset import SepSets
+from pycupc.graph.sparse import Ints
 from pycupc.orientation.mixed_graph import (
     AMBIGUOUS,
     MIRROR,
@@ -25,25 +28,56 @@ from pycupc.orientation.mixed_graph import (
 )
 from pycupc.orientation.trace import COLLIDER
 from pycupc.system.jit import compiled_for_large, jit_part
+from pycupc.system.machine import available_cores, run_in_threads
 
 #: Number of cells of a row that are read in the time in which one cell is searched for.
 CELLS_PER_SEARCH = 50
+#: What is done with a row of cells: nothing, as no path begins there; cells are searched for; all cells are read.
+SKIPPED, SEARCHED, READ = range(3)
+#: Cells to be read for which a further thread pays; beyond so many threads, all wait for memory.
+CELLS_OF_THREAD, MOST_THREADS = 1 << 19, 4
 
 
 def mark_triples(graph: MixedGraph, sepset: SepSets, ambiguous: Indices | None) -> None:
     """Mark the triples that are not colliders by their separating sets, and the `ambiguous` triples, int64 (k, 3)."""
+    if sepset.noncolliders is not None:
+        graph.triple[triple_numbers(graph, sepset.noncolliders.astype(np.int64))] |= NO_COLLIDER
+    else:
+        _mark_by_sets(graph, sepset)
+    if ambiguous is not None and len(ambiguous):
+        graph.triple[triple_numbers(graph, ambiguous)] |= AMBIGUOUS
+
+
+def _mark_by_sets(graph: MixedGraph, sepset: SepSets) -> None:
     degree = np.diff(graph.start)
     beyond = starts(degree[graph.entry[NEIGHBOUR]] - 1)
     reach = np.diff(beyond[graph.start])  # paths of two edges that start at each variable
     for block in sepset.blocks:
-        x, y, members, size = plain(block.x), plain(block.y), plain(block.members).reshape(-1), block.members.shape[1]
-        if size == 1 and len(x) > reach.sum():
-            search = reach * CELLS_PER_SEARCH < len(x) // len(degree)
-            _mark_by_paths(*graph[:3], x, y, members, search, np.full(len(degree), -1))
+        if block.members.shape[1]:
+            _mark_by_block(graph, plain(block.x), plain(block.y), plain(block.members), reach)
+
+
+def _mark_by_block(graph: MixedGraph, x: Ints, y: Ints, members: Ints, reach: Indices) -> None:
+    """Mark triples by sets of one size: of cells (x, y), sorted by x; `members`, int32 (k, size).
+
+    Several threads divide the rows. All write the same mark, so it does not matter which of them comes last.
+    """
+    (k, size), p = members.shape, len(reach)
+    by_paths = size == 1 and k > reach.sum()
+    way = np.where(reach == 0, SKIPPED, np.where(reach * CELLS_PER_SEARCH < k // p, SEARCHED, READ))
+    read = k * int(np.count_nonzero(way == READ)) // p if by_paths else k
+
+    def mark(part: tuple[int, int]) -> None:
+        some = slice(*part)
+        cells = x[some], y[some], members[some].reshape(-1)
+        if by_paths:
+            _mark_by_paths(*graph[:3], *cells, way, np.full(p, -1))
         else:
-            _mark_by_members(*graph, x, y, members, size)
-    if ambiguous is not None and len(ambiguous):
-        graph.triple[triple_numbers(graph, ambiguous)] |= AMBIGUOUS
+            _mark_by_members(*graph, *cells, size)
+
+    threads = min(available_cores(), MOST_THREADS, 1 + read // CELLS_OF_THREAD) if read > CELLS_OF_THREAD else 1
+    inner = [int(np.searchsorted(x, x[k * i // threads])) for i in range(1, threads)]
+    run_in_threads(mark, pairwise([0, *inner, k]), threads)
 
 
 def orient_colliders(graph: MixedGraph, solve_confl: bool) -> None:
@@ -75,25 +109,26 @@ def _mark_by_members(start, entry, triple, near, x, y, members, size):
 
 
 @compiled_for_large
-def _mark_by_paths(start, entry, triple, x, y, member, search, place):
+def _mark_by_paths(start, entry, triple, x, y, member, way, place):
     """`_mark_by_members` for sets of one member that outnumber the paths x - b - z, row by row and path by path.
 
-    Waiting for memory takes most of the time, so the cells are read once and in their order: x and the member are
-    entered as one number by z in `place`, int64 (p,), where an entry of another row has another x. Where `search`, bool
-    (p,), says that a row has few paths, their cells are searched for and the others are not read.
+    `way`, int64 (p,): what is done with each row. Waiting for memory takes most of the time, so the cells of a row that
+    is read are read once and in their order: x and the member are entered as one number by z in `place`, int64 (p,),
+    where an entry of another row has another x.
     """
-    p = len(place)
+    p, usual = len(place), len(x) // len(place) + 1
     end = 0
-    while end < len(x):
-        begin = end
-        v = np.int64(x[begin])
+    for v in range(len(place)):
+        if way[v] == SKIPPED:
+            continue
+        begin = _leap(x, end, usual, v)
         end = _position(x, begin, begin + p if begin + p < len(x) else len(x), v + 1)
-        if not search[v]:
+        if way[v] == READ:
             for k in range(begin, end):
                 place[unsigned(y[k])] = v * p + member[k]
         for e in range(start[v], start[v + 1]):
             b = entry[NEIGHBOUR, e]
-            if search[v]:
+            if way[v] == SEARCHED:
                 for j in range(start[b], start[b + 1]):
                     z = entry[NEIGHBOUR, j]
                     k = _position(y, begin, end, z)
@@ -103,6 +138,17 @@ def _mark_by_paths(start, entry, triple, x, y, member, search, place):
                 for j in range(start[b], start[b + 1]):
                     if place[unsigned(entry[NEIGHBOUR, unsigned(j)])] == v * p + b:
                         triple[triple_number(entry, entry[MIRROR, e], j)] |= NO_COLLIDER
+
+
+@jit_part
+def _leap(values, low, step, wanted):
+    """As `_position` with the length as `high`: steps that grow until they have passed the position."""
+    high = low
+    while high < len(values) and values[high] < wanted:
+        low = high + 1
+        high += step
+        step += step
+    return _position(values, low, high if high < len(values) else len(values), wanted)
 
 
 @jit_part

@@ -85,7 +85,7 @@ def dag_and_cpdag(graph: SparseGraph) -> tuple[SparseGraph, SparseGraph] | None:
     """
     if sum([*graph.counts().values()][2:]):
         return None
-    with plain_if_small(2 * steps_of(graph)):
+    with plain_if_small(2 * steps_of(graph), "orientation"):
         mixed = directed_as(graph)
         order = extension_order(mixed)
         if order is None:

@@ -24,7 +24,7 @@ def orient_known(skeleton: SparseGraph, check: TripleCheck, known: Constraints) 
     """
     possible = [~known.is_impossible(*ends) for ends in ((skeleton.low, skeleton.high), (skeleton.high, skeleton.low))]
     skeleton = skeleton.with_edges(np.flatnonzero(possible[0] | possible[1]))
-    with plain_if_small(mg.steps_of(skeleton)):
+    with plain_if_small(mg.steps_of(skeleton), "orientation"):
         graph = mg.undirected(skeleton)
         a, b, c = check.triples.T
         collider = (check.decision == COLLIDER) & ~known.is_forbidden(a, b) & ~known.is_forbidden(c, b)
@@ -49,7 +49,7 @@ def direct_known(graph: mg.MixedGraph, known: Constraints) -> None:
 
 def is_closed(graph: SparseGraph) -> bool:
     """Whether Meek's four rules direct no further edge of a graph without circles."""
-    with plain_if_small(mg.steps_of(graph)):
+    with plain_if_small(mg.steps_of(graph), "orientation"):
         mixed = mg.directed_as(graph)
         before = mixed.entry[mg.KIND].copy()
         apply_rules(mixed, rule_4=True)

@@ -1,32 +1,28 @@
 """Results that R holds: rebuilt from their arrays, compared, and why their edges are there, or not.
 
 An object that pycupc made keeps its evidence (`kept_evidence`). An object of pcalg does not hold the reasons of its
-marks. They follow from the skeleton and the separating sets: where orienting these again gives the graph of the object,
-it gives the reasons as well.
+marks, which are found by `pycupc.algorithm.reasons`.
 """
 
 from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, replace
-from itertools import product
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.algorithm.pc import checks_again
+from pycupc.algorithm.reasons import with_reasons, with_reasons_of_marks
 from pycupc.effects.effects import effects
 from pycupc.effects.effects_result import Effects
-from pycupc.graph.sparse import SparseGraph, symbol
+from pycupc.graph.sparse import symbol
 from pycupc.independence.base import IndependenceTest
 from pycupc.independence.gaussian.correlation import Correlations
 from pycupc.independence.gaussian.fisher_z import p_value
 from pycupc.independence.gaussian.partial_correlation import canonical_r
-from pycupc.orientation import Orientation, TripleCheck, orient
-from pycupc.orientation.pag import ALL_RULES, JointCausalInference, orient_pag, without_selection
 from pycupc.r.conversions import from_plain, result_of, to_plain
 from pycupc.r.kept_evidence import found_sets, kept_result
 from pycupc.r.r_memory import square
@@ -42,7 +38,6 @@ Answer = tuple[dict[str, Any], dict[str, NDArray[Any]]]
 Data = Mapping[str, Any]
 #: The test of a result with its data, in each form that the answer may have; empty if R gave no data.
 Tests = list[IndependenceTest]
-Fit = TypeVar("Fit", PcAlgo, PagAlgo)
 
 
 def result_from(
@@ -146,7 +141,9 @@ def _rebuilt(sent: Sent, options: Mapping[str, Any], data: Data | None, known: d
         # the edges have the p-values of the object
         given = {"alpha": alpha} if options["question"] == "edges" else facts
         fit = result_from(sent, options, "a.", as_found=options["known"], **given)
-        fit = with_reasons_of_marks(fit, options, data, tests)
+        context = [int(v) for v in options["context"]] if options["jci"] else []
+        how = {"rules": options["rules"], "jci": options["jci"], "context": context}
+        fit = with_reasons_of_marks(fit if data is None else _with_later_r(fit, data), tests, **how)
     else:
         fit = result_from(sent, options, "a.", **facts)
         if options["known"]:
@@ -184,70 +181,11 @@ def _why(fit: PcAlgo | PagAlgo, options: Mapping[str, Any]) -> Answer:
     return {"why": values, "text": str(why)}, {}
 
 
-def with_reasons(fit: PcAlgo, tests: Tests) -> PcAlgo:
-    """`fit` with the reasons of its arrows, if they can be found; `tests`: those with its data, if R gave them."""
-    if len(fit.sparse_graph) == fit.edge_counts()[1]:
-        return fit
-    return _with_trace(fit, _orientations(fit, tests))
-
-
-def _with_trace(fit: Fit, variants: Iterator[Orientation]) -> Fit:
-    """`fit` with the reasons of the first variant that has its graph; as it is if there is none."""
-    found = next((oriented for oriented in variants if oriented.graph == fit.sparse_graph), None)
-    return fit if found is None else replace(fit, trace=found.trace)
-
-
-def _orientations(fit: PcAlgo, tests: Tests) -> Iterator[Orientation]:
-    """The graphs of the variants of `pc`; the graphs of the rules for triples, whose tests need the data, last."""
-    skeleton = _skeleton(fit)
-    for solve_confl in (False, True):
-        yield orient(skeleton, fit.sepset, solve_confl=solve_confl)
-    yield orient(skeleton, fit.sepset, u2pd="retry", random_state=0)
-    for check in _checks(fit, tests):
-        for solve_confl in (False, True):
-            yield orient(skeleton, fit.sepset, solve_confl=solve_confl, ambiguous=check.undecided)
-
-
-def _skeleton(fit: PcAlgo | PagAlgo) -> SparseGraph:
-    return SparseGraph.undirected(fit.p, fit.sparse_graph.low, fit.sparse_graph.high)
-
-
-def _checks(fit: PcAlgo | PagAlgo, tests: Tests) -> Iterator[TripleCheck]:
-    """The triples, decided by the conservative and by the majority rule, whose tests need the data."""
-    if fit.alpha is None:
-        return
-    for test in tests:
-        yield from checks_again(_skeleton(fit), fit.sepset, fit.labels, test)
-
-
-def with_reasons_of_marks(fit: PagAlgo, options: Mapping[str, Any], data: Data | None, tests: Tests) -> PagAlgo:
-    """`fit` with the reasons of its marks, if they can be found, and with r of the tests after the levels.
-
-    `options`: `rules`, ten values or None; `jci` and the positions `context`, or None.
-    """
-    if data:
-        later = fit.later
-        for k, (x, y) in enumerate(zip(later.x.tolist(), later.y.tolist(), strict=True)):
-            S = sorted(later.S.of_one(k))
-            later.value[k] = canonical_r(data["C"], x, y, S)
-            later.p[k] = p_value(later.value[k], data["n"], len(S))
-    return _with_trace(fit, _pags(fit, options, tests))
-
-
-def _pags(fit: PagAlgo, options: Mapping[str, Any], tests: Tests) -> Iterator[Orientation]:
-    """The graphs of the variants of `fci` or `rfci`; last the variants with a rule for triples, which need the data."""
-    given = [bool(rule) for rule in options["rules"] or ALL_RULES]
-    jci = JointCausalInference(options["jci"], [int(v) for v in options["context"]]) if options["jci"] else None
-    skeleton = _skeleton(fit)
-    of = (fit.method == "rfci",) if len(fit.later) or fit.all_pdsep else (fit.method == "rfci", fit.method != "rfci")
-
-    def variants(ambiguous: NDArray[np.int64] | None) -> Iterator[Orientation]:
-        for of_rfci, rules, quirks in product(of, (given, without_selection(given)), (True, False)):
-            yield orient_pag(
-                skeleton, fit.sepset, rules=rules, ambiguous=ambiguous, jci=jci, quirks=quirks, of_rfci=of_rfci
-            )
-
-    yield from variants(None)
-    for check in _checks(fit, tests):
-        yield from variants(check.ambiguous)
-        yield from variants(check.undecided)
+def _with_later_r(fit: PagAlgo, data: Data) -> PagAlgo:
+    """`fit`, whose tests after the levels get the r and the p-values that follow from the data."""
+    later = fit.later
+    for k, (x, y) in enumerate(zip(later.x.tolist(), later.y.tolist(), strict=True)):
+        S = sorted(later.S.of_one(k))
+        later.value[k] = canonical_r(data["C"], x, y, S)
+        later.p[k] = p_value(later.value[k], data["n"], len(S))
+    return fit

@@ -18,6 +18,7 @@ import logging
 import sys
 import threading
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextvars import ContextVar
 from functools import cache, wraps
@@ -33,6 +34,7 @@ from pycupc.system.limits import in_a_thread, left_of_address_space
 from pycupc.system.logging import FIRST_USE, logger
 from pycupc.system.numba_names import (
     CFunc,
+    CPUDispatcher,
     FunctionCache,
     config,
     global_compiler_lock,
@@ -51,14 +53,15 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 #: take twice as long. Compiled code therefore cannot make arrays; Python makes them.
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_rewrites": True, "_nrt": False}
 
-#: Steps of loops, some 4 microseconds each, that plain Python takes before anything is compiled for them, which takes
-#: seconds once per machine, or loaded, which takes 15 ms once per process.
+#: Steps of loops, some 4 microseconds each, that plain Python takes in a part of the package before its code is
+#: compiled, which takes up to seconds once per machine, or loaded, which takes 15 ms once per process.
 MOST_PLAIN_STEPS = 1_000
 
 #: Seconds of compiling that are worth a line.
 WORTH_A_LINE = 1.0
 
-_steps_of_plain_python = 0
+_plain_steps: Counter[str] = Counter()
+_always_compiled = False
 _plain: ContextVar[bool] = ContextVar("plain", default=False)
 
 _HERE = Path(__file__).resolve().parents[1]
@@ -222,13 +225,16 @@ def compiled_for_large(function: Function) -> Function:
 
 
 @contextlib.contextmanager
-def plain_if_small(steps: int) -> Iterator[None]:
-    """Run `compiled_for_large` functions as plain Python, unless the `steps` of this process add up to many."""
-    global _steps_of_plain_python
-    _steps_of_plain_python += steps
-    token = _plain.set(_steps_of_plain_python <= MOST_PLAIN_STEPS)
+def plain_if_small(steps: int, part: str) -> Iterator[bool]:
+    """Run `compiled_for_large` functions as plain Python, unless the `steps` of this process add up to many.
+
+    `part`: the part of the package whose steps are counted together, as its code is compiled or loaded together. Gives
+    whether plain Python runs.
+    """
+    _plain_steps[part] += steps
+    token = _plain.set(_plain_steps[part] <= MOST_PLAIN_STEPS and not _always_compiled)
     try:
-        yield
+        yield _plain.get()
     finally:
         _plain.reset(token)
 
@@ -236,12 +242,12 @@ def plain_if_small(steps: int) -> Iterator[None]:
 @contextlib.contextmanager
 def always_compiled() -> Iterator[None]:
     """Compile `compiled_for_large` functions also for few steps."""
-    global _steps_of_plain_python
-    before, _steps_of_plain_python = _steps_of_plain_python, MOST_PLAIN_STEPS
+    global _always_compiled
+    before, _always_compiled = _always_compiled, True
     try:
         yield
     finally:
-        _steps_of_plain_python = before
+        _always_compiled = before
 
 
 def jit_part(function: Function) -> Function:
@@ -251,7 +257,14 @@ def jit_part(function: Function) -> Function:
 
 def jit_inlined(function: Function) -> Function:
     """As `jit_part`, of a small function or of one caller: Numba copies its statements there."""
-    return cast("Function", njit(inline="always", **OPTIONS)(function))
+    return cast("Function", _Inlined(function, targetoptions={"nopython": True, "inline": "always", **OPTIONS}))
+
+
+class _Inlined(CPUDispatcher):
+    """A function that Numba copies into compiled callers, and that is never compiled by itself."""
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self.py_func(*arguments)
 
 
 def jit_fma(function: Function) -> Function:

@@ -26,9 +26,10 @@ from numba.core import cgutils, sigutils
 from numba.core.caching import FunctionCache
 from numba.core.ccallback import CFunc
 from numba.core.compiler_lock import global_compiler_lock
+from numba.core.registry import CPUDispatcher
 from numba.extending import intrinsic, overload, register_jitable
 
 __all__ = [
-    "CFunc", "FunctionCache", "carray", "cgutils", "config", "global_compiler_lock", "intrinsic", "ir", "njit",
-    "overload", "register_jitable", "sigutils", "types", "uint64",
+    "CFunc", "CPUDispatcher", "FunctionCache", "carray", "cgutils", "config", "global_compiler_lock", "intrinsic", "ir",
+    "njit", "overload", "register_jitable", "sigutils", "types", "uint64",
 ]  # fmt: skip

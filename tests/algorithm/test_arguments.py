@@ -1,19 +1,15 @@
 """Each kind of bad input has its own error, which names the argument, what was expected and what came."""
 
 import math
-import re
-import sys
 
 import numpy as np
 import pandas as pd
 import pytest
-from common import ROOT, refused
+from common import refused
+from small_tables import chain_table
 
-import pycupc
 from pycupc import SuffStat, pc, skeleton
-from pycupc.engines import select
 from pycupc.engines.reference import ReferenceEngine
-from pycupc.system.machine import gpu_works
 
 C3 = np.array([[1, 0.5, 0.2], [0.5, 1, 0.3], [0.2, 0.3, 1]])
 
@@ -112,87 +108,6 @@ def test_arguments(arguments, error, words):
     refused(words, pc, **{"suffStat": {"C": C3, "n": 50}, **arguments}, error=error)
 
 
-def test_gpu_that_is_not_there_is_not_replaced():
-    if gpu_works()[0]:
-        pytest.skip("a CUDA device is here")
-    for engine in ("gpu", "schur", "cupc-e", "cupc-s"):
-        with pytest.raises(pycupc.EngineError, match=f"engine='{engine}' cannot run: .*engine='cpu' needs no GPU"):
-            pc({"C": C3, "n": 50}, engine=engine)
-
-
-OPTION_OF = {"beta": "cupc-e", "gamma": "cupc-e", "theta": "cupc-s", "delta": "cupc-s"}
-
-
-@pytest.mark.parametrize("engine", ["gpu", "schur", "auto", "cupc-e", "cupc-s"])
-@pytest.mark.parametrize("option", OPTION_OF)
-def test_options_that_the_algorithm_ignores_are_refused(engine, option):
-    """Before a GPU is looked for, so that the answer is the same on every machine."""
-    arguments = {"engine": engine, "engine_options": {option: 32}}
-    if engine == OPTION_OF[option]:
-        if not gpu_works()[0]:
-            refused(f"engine='{engine}' cannot run", pc, {"C": C3, "n": 50}, **arguments, error=pycupc.EngineError)
-        return
-    words = f"{option!r} is an option of engine='{OPTION_OF[option]}'$"
-    refused(words, pc, {"C": C3, "n": 50}, **arguments)
-
-
-@pytest.mark.parametrize("engine", ["gpu", "cupc-e", "auto"])
-def test_unknown_options_are_refused(engine):
-    known = "device, devices, pruning, correlations, beta, gamma, theta, delta"
-    words = f"engine_options must be among {known}, got 'alpha'"
-    refused(words, pc, {"C": C3, "n": 50}, engine=engine, engine_options={"alpha": 1})
-
-
-def test_auto_names_the_options_that_the_cpu_does_not_use():
-    fit = pc({"C": C3, "n": 50}, alpha=0.05, engine_options={"device": 0})
-    assert fit.engine == "cpu (auto: fewer than 500 variables; engine_options not used: device)"
-    assert pc({"C": C3, "n": 50}, alpha=0.05).engine == "cpu (auto: fewer than 500 variables)"
-
-
-def test_auto_on_a_large_problem_names_the_options_too(monkeypatch):
-    monkeypatch.setattr(select, "gpu_works", lambda device: (False, f"CUDA device {device} does not exist"))
-    monkeypatch.setattr(select, "has_driver", lambda: True)
-    engine, note = select.make_engine("auto", 500, options={"device": 7})
-    assert engine.name == "cpu"
-    assert note == "cpu (auto: CUDA device 7 does not exist; engine_options not used: device)"
-
-
-def test_auto_says_nothing_of_packages_where_there_is_no_driver(monkeypatch):
-    monkeypatch.setattr("pycupc.system.machine._usable", {})
-    monkeypatch.setattr("pycupc.system.machine._DRIVERS", {sys.platform: "no_such_library.so.1"})
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    for name in ("cupy", "cupy.cuda"):
-        monkeypatch.delitem(sys.modules, name, raising=False)
-    assert select.make_engine("auto", 500)[1] == "cpu (auto: no NVIDIA driver)"
-    words = "engine='gpu' cannot run: no NVIDIA driver: no_such_library.so.1 cannot be loaded; check with nvidia-smi"
-    refused(words, pc, {"C": C3, "n": 50}, engine="gpu", error=pycupc.EngineError)
-
-
-def test_schur_is_another_name_of_gpu(monkeypatch):
-    chosen = []
-    monkeypatch.setattr(select, "gpu_works", lambda device: (True, "a device"))
-    monkeypatch.setattr(
-        "pycupc.engines.gpu.GpuEngine", lambda algorithm, **options: chosen.append((algorithm, options))
-    )
-    notes = [select.make_engine(name, 5, options={"device": 1})[1] for name in ("gpu", "schur")]
-    assert notes == ["gpu (requested)"] * 2
-    assert chosen == [("schur", {"device": 1})] * 2
-
-
-@pytest.mark.parametrize("engine", ["gpu", "schur", "cupc-e", "cupc-s"])
-def test_the_remedy_names_extras_that_exist(engine, monkeypatch):
-    monkeypatch.setattr("pycupc.system.machine._usable", {})
-    monkeypatch.setattr("pycupc.system.machine.has_driver", lambda: True)
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(pycupc.EngineError, match=f"engine='{engine}' cannot run: CuPy is not installed") as caught:
-        pc({"C": C3, "n": 50}, engine=engine)
-    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    extras = re.findall(r"pycupc\[(\w+)\]", str(caught.value))
-    assert sorted(extras) == ["gpu", "gpu13"]
-    for extra in extras:
-        assert f"\n{extra} = [" in project
-
-
 @pytest.mark.parametrize("engine", ["cpu", "reference"])
 def test_nan_is_allowed_and_its_variables_named(engine):
     C = C3.copy()
@@ -278,3 +193,25 @@ def test_a_random_state_is_checked_before_the_tests(wrong):
 def test_a_word_is_no_switch(name):
     with pytest.raises(TypeError, match=f"{name} must be True or False, got 'no'"):
         pc(np.random.default_rng(1).standard_normal((20, 3)), **{name: "no"})
+
+
+@pytest.mark.parametrize("function", [pc, skeleton])
+@pytest.mark.parametrize(
+    ("arguments", "options", "words"),
+    [
+        ((), {"data": chain_table()}, r"first argument of {0}, suffStat: {0}\(data, alpha=0.01\)"),
+        ((chain_table(), 0.05), {}, r"got 0.05; the significance level is alpha: {0}\(data, alpha=0.05\)"),
+        ((chain_table(),), {"alhpa": 0.05}, "^{0} has no argument alhpa: did you mean alpha[?]$"),
+        ((chain_table(),), {"indep_test": None}, "^{0} has no argument indep_test: did you mean indepTest[?]$"),
+        ((chain_table(),), {"significance_level": 0.05}, "did you mean alpha[?]$"),
+        ((chain_table(),), {"n_jobs": 2}, "did you mean numCores[?]$"),
+        (
+            (chain_table(),),
+            {"zzz": 2},
+            "^{0} has no argument zzz; its arguments are suffStat, indepTest, alpha, labels",
+        ),
+        ((None,), {}, "data must be a table of observations .*, got None;"),
+    ],
+)
+def test_arguments_that_users_expect_are_explained(function, arguments, options, words):
+    refused(words.format(function.__name__), function, *arguments, **options, error=TypeError)

@@ -1,4 +1,4 @@
-"""The estimate: bounds before and after the first levels, with fixed gaps and fixed edges."""
+"""The estimate: bounds before and after the first levels, the time of a run, the numbers that are shown."""
 
 import sys
 from math import comb
@@ -9,14 +9,15 @@ from benchmarks.generators import modules
 
 import pycupc
 from pycupc import cli
+from pycupc.algorithm import estimate
 from pycupc.algorithm.arguments import problem_of
 from pycupc.algorithm.estimate import MANY_SETS, SHOWN, run_stages
 from pycupc.algorithm.parameters import Arguments
-from pycupc.data import EXAMPLES, load_example
 from pycupc.discrete import DiscreteSuffStat, disCItest
 from pycupc.engines.cpu import cpu_engine, level0_sieve
 from pycupc.engines.cpu.cpu_engine import CpuEngine
 from pycupc.engines.reference import ReferenceEngine
+from pycupc.system import progress
 
 P = 8
 LABELS = [f"v{i}" for i in range(P)]
@@ -204,18 +205,6 @@ def test_fixed_edges_are_not_tried():
     assert estimate.trial.finished
 
 
-@pytest.mark.parametrize("arguments", [["--example", "discrete"], [str(EXAMPLES["sprinkler"]), "--test", "discrete"]])
-@pytest.mark.parametrize("engine", ["auto", "reference"])
-def test_the_command_estimates_discrete_data(capsys, arguments, engine):
-    assert cli.main(["estimate", *arguments, "--engine", engine]) == cli.OK
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("5 variables, 3,000 observations, alpha 0.01, engine ")
-    fit = pycupc.pc(DiscreteSuffStat.from_data(load_example("sprinkler")), disCItest, alpha=0.01)
-    for level in (0, 1):
-        line = next(line for line in lines if line.startswith(f"level {level}"))
-        assert int(line.split()[-1]) == fit.n_edgetests[level]
-
-
 def test_many_variables_are_estimated_from_a_sample(monkeypatch):
     monkeypatch.setattr(cpu_engine, "SAMPLED_FROM", 1000)
     for module in (level0_sieve, sys.modules["pycupc.engines.cpu.cost_from_sample"]):
@@ -291,6 +280,23 @@ def test_tiers_leave_fewer_tests():
         fit = function(data, alpha=0.05, tiers=tiers, engine="cpu", **options)
         assert [stage.n_tests for stage in found.stages[1:]] == fit.n_edgetests[: len(found.stages) - 1]
         assert found.trial.finished
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(0.4, "0:00"), (75, "1:15"), (7265, "2:01:05"), (1e7, "115 days")])
+def test_clock(seconds, text):
+    assert progress.clock(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(0, "0"), (999_999_999, "999,999,999"), (10**9, "1.00e09"), (12345 * 10**40, "1.23e44")]
+)
+def test_counts_are_short(value, text):
+    assert estimate.count(value) == text
+
+
+def test_sizes_are_short():
+    assert estimate.size(5_000_000) == "5 MiB"
+    assert estimate.size(3 * 2**30 + 2**29) == "3.5 GiB"
 
 
 def test_command_line_with_method(tmp_path, capsys):

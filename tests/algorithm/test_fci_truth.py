@@ -1,17 +1,12 @@
-"""`pycupc.fci` told the truth by d-separation finds the PAG by its definition; what is right without quirks."""
+"""`pycupc.fci` and `pycupc.rfci` told the truth by d-separation find the PAG by its definition."""
 
-import pickle
 import subprocess
-import warnings
 from itertools import combinations, product
 
 import numpy as np
-import pag_oracle
 import pytest
-from fci_cases import fitted, random_problem
 
 import pycupc
-from pycupc.orientation.pag.possible_d_sep import biconnected, possible_d_sep
 
 TAIL, ARROW = 3, 2
 
@@ -173,134 +168,3 @@ def test_the_order_of_the_variables_does_not_matter(function):
         else:  # which sets are found, and so which edges are left, may depend on the order
             both = (moved > 1) & (got[np.ix_(order, order)] > 1)
             np.testing.assert_array_equal(moved[both], got[np.ix_(order, order)][both])
-
-
-def test_possible_d_sep():
-    """Compiled against section 3 of docs/contracts/latent.md, step by step."""
-    rng, beyond = np.random.default_rng(4), 0
-    for _ in range(40):
-        fit = fitted(random_problem(rng) | {"arguments": {"doPdsep": False}}).skeleton_fit
-        pag = pag_oracle.Pag(fit.sparse_graph.skeleton().astype(int), fit.sepset.cells())
-        pag.colliders("0", set())
-        for x, got in enumerate(possible_d_sep(fit.sparse_graph, fit.sepset)):
-            assert got.tolist() == walked(pag.M, x)
-            beyond += len(got) > sum(map(bool, pag.M[x]))
-    assert beyond > 10
-
-
-def walked(M, x) -> list[int]:
-    """Possible-D-SEP of x by directed steps."""
-    steps = [(x, v) for v in range(len(M)) if M[x][v]]
-    seen = set(steps)
-    while steps:
-        u, v = steps.pop()
-        for w in range(len(M)):
-            if M[v][w] and w != u and (v, w) not in seen and (M[u][w] or M[u][v] == M[w][v] == ARROW):
-                seen.add((v, w))
-                steps.append((v, w))
-    return sorted({v for _, v in seen} - {x})
-
-
-def test_what_is_right_without_quirks():
-    rng, differing = np.random.default_rng(5), set()
-    for _ in range(30):
-        case = random_problem(rng, p_max=12)
-        case["arguments"] = {}
-        right, pcalgs = fitted(case, quirks=False), fitted(case)
-        assert right.sepset == pcalgs.sepset
-        assert right.n_edgetests_pdsep == list(right.later.n_tests)
-        assert right.max_ord_pdsep == len(right.later.n_tests) - 1
-        assert sum(right.n_edgetests_pdsep) >= sum(pcalgs.n_edgetests_pdsep)
-        np.testing.assert_array_equal(right.pMax, right.pMax.T)
-        np.testing.assert_array_equal(right.pMax, np.maximum(pcalgs.pMax, pcalgs.pMax.T))
-        pds = possible_d_sep(right.skeleton_fit.sparse_graph, right.skeleton_fit.sepset)
-        assert [v.tolist() for v in right.all_pdsep] == [v.tolist() for v in pds]
-        differing |= {"counts"} if right.n_edgetests_pdsep != pcalgs.n_edgetests_pdsep else set()
-        differing |= {"pMax"} if (right.pMax != pcalgs.pMax).any() else set()
-    assert differing == {"counts", "pMax"}
-
-
-def test_components_by_position():
-    rng, n = np.random.default_rng(6), 0
-    for _ in range(40):
-        case = random_problem(rng)
-        case["arguments"] = {"biCC": True}
-        named, numbered = dict(case), dict(case)
-        named["labels"] = [f"v{k}" for k in range(len(case["labels"]))]
-        numbered["labels"] = [str(k + 1) for k in range(len(case["labels"]))]
-        one, two = fitted(named, quirks=False), fitted(numbered, quirks=False)
-        assert (one.sparse_graph, one.sepset) == (two.sparse_graph, two.sepset)
-        parts = [set(part.tolist()) for part in biconnected(one.skeleton_fit.sparse_graph)]
-        for x, y, S in zip(one.later.x, one.later.y, map(one.later.S.of_one, range(len(one.later.x))), strict=True):
-            assert any({x, y, *S} <= part for part in parts)
-        n += sum(one.later.n_tests) > sum(fitted(named).later.n_tests)
-    assert n > 0
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"type": "anytime"}, "type='anytime' needs a finite m_max"),
-        ({"type": "adaptive", "m_max": 2}, "type='adaptive' finds m_max itself"),
-        ({"type": "slow"}, "type must be"),
-        ({"conservative": True, "maj_rule": True}, "conservative=True and maj_rule=True"),
-        ({"rules": [True] * 9}, "rules must be 10 values"),
-        ({"jci": "2"}, "jci must be"),
-        ({"jci": "12"}, "it needs selectionBias=False"),
-        ({"contextVars": ["nobody"]}, "contextVars"),
-        ({"pdsep_max": -1}, "pdsep_max must be"),
-        ({"budget": 0}, "budget must be"),
-    ],
-)
-def test_errors(options, message):
-    with pytest.raises(ValueError, match=message):
-        pycupc.fci({"C": np.eye(3), "n": 10}, **options)
-
-
-def test_a_budget_is_no_secret():
-    rng = np.random.default_rng(8)
-    X = rng.standard_normal((40, 30)) @ (np.eye(30) + 0.4 * rng.standard_normal((30, 30)))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        stat = pycupc.SuffStat.from_data(X)
-    with pytest.warns(UserWarning, match="later.open_pairs"):
-        fit = pycupc.fci(stat, alpha=0.3, m_max=2, budget=1e-9)
-    assert len(fit.later.open_pairs) > 0
-    assert str(len(fit.later.open_pairs)) in fit.notes["not_searched_to_the_end"]
-
-
-def test_the_stage_reports_the_pairs_decided():
-    calls = []
-    rng = np.random.default_rng(8)
-    X = rng.standard_normal((200, 24)) @ (np.eye(24) + np.triu(rng.random((24, 24)) < 0.12, 1))
-    fit = pycupc.fci(pycupc.SuffStat.from_data(X[:, ::2]), alpha=0.2, progress=lambda *now: calls.append(now))
-    stage = [call[1:] for call in calls if call[0] == -1]
-    assert sum(fit.later.n_tests) > 0
-    assert stage
-    assert all(0 <= done <= pairs and edges == len(fit.skeleton_fit.sparse_graph) for done, pairs, edges in stage)
-    assert any(done == pairs for done, pairs, _ in stage)
-
-
-def test_an_interrupt_keeps_the_skeleton(monkeypatch):
-    def interrupted(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("pycupc.engines.cpu.CpuEngine.first_separating", interrupted)
-    rng = np.random.default_rng(5)
-    cases = [random_problem(rng) | {"arguments": {}} for _ in range(20)]
-    with pytest.raises(pycupc.Interrupted, match="during the tests after the skeleton; levels 0 to") as caught:
-        _ = [fitted(case, engine="cpu") for case in cases]
-    copy = pickle.loads(pickle.dumps(caught.value))
-    assert (str(copy), copy.partial) == (str(caught.value), caught.value.partial)
-    assert len(copy.partial.sparse_graph)
-
-
-def test_a_gap_between_context_variables():
-    with pytest.raises(ValueError, match="one of which is in fixedGaps"):
-        pycupc.fci(
-            {"C": np.eye(3), "n": 10},
-            fixedGaps=~np.eye(3, dtype=bool),
-            jci="123",
-            contextVars=[0, 1],
-            selectionBias=False,
-        )

@@ -1,10 +1,11 @@
-"""rfci against its oracle: the tests of triples and of paths."""
+"""rfci against its oracle: the tests of triples and of paths; interrupts, errors."""
 
 import os
 
 import numpy as np
 import pytest
 import rfci_oracle
+from common import refused
 from latent_cases import WEIGHTS, discriminating_case, live, random_case, rule_10_case
 from orientation_cases import noise_test
 from rfci_problems import oracle_of, random_problem, rules_of_rfci, skeleton_of
@@ -87,3 +88,20 @@ def test_an_interrupt_keeps_the_skeleton():
     with pytest.raises(pycupc.Interrupted, match="tests after the skeleton") as caught:
         pycupc.rfci(seed, test, 0.8, p=7)
     assert caught.value.partial == fit.skeleton_fit
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"rules": [True] * 11}, "rules must be 10 values"),
+        ({"rules": [2] * 10}, "rules must be 10 values"),
+        ({"conservative": True, "maj_rule": True}, "conservative=True and maj_rule=True"),
+        ({"alpha": 2}, "alpha must be"),
+        ({"m_max": -1}, "m_max must be"),
+        ({"fixedGaps": np.zeros((2, 2))}, "fixedGaps"),
+        ({"skel_method": "slow"}, "method"),
+        ({"labels": ["a"]}, "labels"),
+    ],
+)
+def test_errors_of_rfci(options, message):
+    refused(message, pycupc.rfci, {"C": np.eye(3), "n": 10}, **options)

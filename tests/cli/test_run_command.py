@@ -5,11 +5,8 @@ import hashlib
 import json
 import logging
 import os
-import shutil
-import signal
 import subprocess
 import sys
-import time
 from importlib import import_module
 from pathlib import Path
 from unittest.mock import Mock
@@ -17,6 +14,7 @@ from unittest.mock import Mock
 import numpy as np
 import pandas as pd
 import pytest
+from command_runs import FILES, contents, printed
 from common import run
 from stability_data import gaussian
 
@@ -28,22 +26,6 @@ from pycupc.data import EXAMPLES, load_example
 from pycupc.engines.cpu import CpuEngine, level_pieces
 from pycupc.engines.cpu.gaussian import GaussianTests
 from pycupc.system.version import __version__
-
-FILES = {f"graph.{form}" for form in ("dot", "graphml", "html", "json")}
-FILES |= {"amat.csv", "edges.csv", "manifest.json", "result.npz", "sepsets.csv", "summary.txt"}
-
-
-def contents(folder):
-    """Everything in a folder, hidden files too: nothing half-written may remain."""
-    return sorted(str(f.relative_to(folder)) for f in folder.rglob("*"))
-
-
-def printed(capsys):
-    out, err = capsys.readouterr()
-    return out, err.strip()
-
-
-# -- run ------------------------------------------------------------------------------------------------------------
 
 
 def test_run_on_the_example_writes_what_pc_returns(here, capsys):
@@ -361,135 +343,6 @@ def test_no_device_and_no_memory_have_their_own_code(here, capsys, monkeypatch, 
     assert contents(here) == []
 
 
-# -- interrupts -------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def long_job(here, libraries_of_python):
-    """Starts a run that would take hours, on a terminal; yields it and its first output once level 3 has begun."""
-    pty = pytest.importorskip("pty", reason="this system has no pseudo-terminals")
-    pycupc.skeleton(pycupc.SuffStat.from_data(load_example("cell_nuclei")))  # compiles, where that has not been done
-    rng = np.random.default_rng(0)
-    np.savetxt("d.csv", rng.standard_normal((200, 80)) + rng.standard_normal((200, 1)), delimiter=",")
-    jobs = []
-
-    def start(*args):
-        terminal, end = pty.openpty()
-        command = [sys.executable, "-m", "pycupc", "run", "d.csv", "--alpha", "0.9", "--plot", "none", *args]
-        env = {**os.environ, "PYTHONPATH": str(Path(pycupc.__file__).parent.parent)}
-        jobs.append(subprocess.Popen(command, stdout=subprocess.PIPE, stderr=end, text=True, env=env))
-        os.close(end)
-        seen = ""
-        while "level  3" not in seen and "level  4" not in seen:  # the first that take long
-            seen += os.read(terminal, 4096).decode()
-        time.sleep(0.3)
-        return jobs[-1], seen
-
-    yield start
-    for job in jobs:
-        job.kill()
-        job.communicate()
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_interrupt_ends_the_run_and_leaves_nothing(here, long_job, number):
-    job, seen = long_job()
-    assert "edges left" in seen  # progress on a terminal
-    job.send_signal(number)
-    assert job.wait(600) == cli.INTERRUPTED  # in the middle of a level
-    assert contents(here) == ["d.csv"]
-
-
-def test_interrupted_run_keeps_finished_levels_when_asked(here, long_job):
-    """However often Ctrl-C is pressed meanwhile."""
-    job, _ = long_job("--keep-partial", "--out", "part")
-    for k in range(21):
-        if job.poll() is None:
-            job.send_signal(signal.SIGINT if k % 3 else signal.SIGTERM)
-            time.sleep(0.02)
-    assert job.wait(600) == cli.INTERRUPTED
-    fit = pycupc.PcAlgo.load("part/result.npz")
-    assert fit.max_ord >= 1
-    assert "interrupted" in fit.summary()
-    same = pycupc.skeleton(pycupc.SuffStat.from_data(pd.read_csv("d.csv", header=None)), alpha=0.9, m_max=fit.max_ord)
-    np.testing.assert_array_equal(fit.skeleton, same.skeleton)
-    assert set(contents(here)) == {"d.csv", "part", *(f"part/{name}" for name in FILES)}
-
-
-def test_interrupt_during_the_search_for_p_values_keeps_the_result(here, monkeypatch, capsys):
-    """With the p-values of the tests that were made, here those up to some earlier level: twice as large z."""
-
-    class Unfinished:
-        def __init__(self, z):
-            self.z = 2 * z
-
-        def __call__(self):
-            raise KeyboardInterrupt
-
-    full = pycupc.pc(load_example("cell_nuclei"))
-    state = CpuEngine.state
-    unfinished = lambda engine: state(engine)._replace(unfinished=Unfinished(state(engine).z))  # noqa: E731
-    monkeypatch.setattr(CpuEngine, "state", unfinished)
-    assert run("run", "--example=cell_nuclei", "--out", "out", "--plot", "none") == cli.INTERRUPTED
-    said = printed(capsys)[1]
-    assert said.startswith(
-        "pycupc: interrupted while the largest p-values were sought: some may be larger than written"
-    )
-    assert said.endswith("; the result is in out/")
-    fit = pycupc.PcAlgo.load("out/result.npz")
-    np.testing.assert_array_equal(fit.graph, full.graph)
-    met, largest = (f.p_values.of_edges(f.sparse_graph) for f in (fit, full))
-    assert (met < largest).all()
-    assert "p values: of the tests that were made; the search" in fit.summary()
-
-
-# -- estimate, doctor, help -------------------------------------------------------------------------------------------
-
-
-def test_estimate_counts_are_those_of_the_run(here, capsys):
-    assert run("estimate", "--example=cell_nuclei", "--alpha", "0.05", "--json") == cli.OK
-    stages = json.loads(printed(capsys)[0])["stages"]
-    fit = pycupc.skeleton(pycupc.SuffStat.from_data(load_example("cell_nuclei")), alpha=0.05)
-    assert [s["level"] for s in stages] == [-1, 0, 1]
-    assert [s["edges"] for s in stages] == [435, fit.levels[0].edges_left, fit.levels[1].edges_left]
-    assert [s["n_tests"] for s in stages[1:]] == fit.n_edgetests[:2]
-
-
-def test_estimate_prints_a_table(here, capsys):
-    assert run("estimate", "--example=cell_nuclei", "--levels", "1") == cli.OK
-    out, _ = printed(capsys)
-    assert "after level 0" in out
-    assert "after level 1" not in out
-    assert run("estimate", "--example=cell_nuclei", "--levels", "0", "--alpha", "0") == cli.OK
-    assert run("estimate", "--example=cell_nuclei", "--alpha", "0") == cli.OK  # empty at once
-    assert "No level is left to run" in printed(capsys)[0]
-
-
-def test_doctor_finds_which_engines_work(capsys):
-    assert run("doctor", "--json", "--no-r") == cli.OK
-    found = json.loads(printed(capsys)[0])
-    assert found["engines"]["reference"]["works"]
-    assert found["engines"]["cpu"]["works"]
-    assert found["engines"]["gpu"]["works"] or len(found["engines"]["gpu"]["detail"]) > 20
-    assert found["packages"]["always"]["numpy"] == np.__version__
-
-
-@pytest.mark.skipif(shutil.which("Rscript") is None, reason="R is not installed")
-def test_doctor_lists_the_packages_of_r(capsys):
-    assert run("doctor", "--json", "--no-engines") == cli.OK
-    r = json.loads(printed(capsys)[0])["r"]
-    assert set(r["packages"]) == {"pcalg", "graph", "Rgraphviz", "reticulate", "testthat", "pycupc"}
-    assert int(r["version"].split(".")[0]) >= 4
-    assert Path(r["home"]).is_dir()
-
-
-def test_doctor_prints_a_report(capsys):
-    assert run("doctor", "--no-engines") == cli.OK
-    out, _ = printed(capsys)
-    for heading in ("system", "packages", "gpu"):
-        assert heading in out.splitlines()
-
-
 def test_help_of_every_command_and_version(capsys):
     for command in ([], *([name] for name in COMMANDS)):
         assert run(*command, "--help") == cli.OK
@@ -515,9 +368,6 @@ print(os.environ["OPENBLAS_NUM_THREADS"])
         env |= {} if given is None else {"OPENBLAS_NUM_THREADS": given}
         run = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
         assert run.stdout.split()[-1] == expected
-
-
-# -- large graphs ---------------------------------------------------------------------------------------------------
 
 
 def test_a_neighbourhood_of_an_array_file(here, capsys, monkeypatch):

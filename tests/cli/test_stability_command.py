@@ -161,3 +161,19 @@ def test_scheduler_that_is_not_there(here, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     assert run("data.csv", "--scheduler", "tcp://127.0.0.1:9") == cli.DEVICE
     assert "pip install 'pycupc[cluster]'" in capsys.readouterr().err
+
+
+def test_command_line(here):
+    data = gaussian(n=60, p=6)
+    data.to_csv("data.csv", index=False)
+    (here / "tiers.txt").write_text("/knowledge\naddtemporal\n1 v0 v1 v2\n2 v3 v4 v5\n")
+    options = ("--resamples", "3", "--alpha", "0.1", "--seed", "3", "--plot", "none", "--out", "out", "--quiet")
+    assert cli.main(["stability", "data.csv", "--method", "rfci", "--tiers", "tiers.txt", *options]) == cli.OK
+    arguments = {"n_resamples": 3, "alpha": 0.1, "random_state": 3, "tiers": [1, 1, 1, 2, 2, 2]}
+    result = pycupc.stability(data, method="rfci", **arguments)
+    assert pycupc.Stability.load("out/stability.npz").to_pandas().equals(result.to_pandas())
+    amat = pd.read_csv("out/amat.csv", index_col=0)
+    np.testing.assert_array_equal(amat, result.consensus().amat_pag())
+    assert json.loads((here / "out/manifest.json").read_text())["study"]["method"] == "rfci"
+    pytest.importorskip("matplotlib")
+    assert cli.main(["plot", "out", "--out", "a.svg"]) == cli.OK

@@ -1,32 +1,25 @@
 """What is a category: texts as they stand, marks of missing values, names, numbers with a unit, and codes."""
 
-import json
 import re
 import warnings
 from dataclasses import replace
 from importlib import import_module
 from importlib.util import find_spec
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 from common import refused, run
+from small_tables import manifest
 
 import pycupc
 from pycupc import cli
+from pycupc.data import DataError
 from pycupc.data.categories import keeping
 from pycupc.data.mixed import MixedTable
-from pycupc.data.names import DataError
 from pycupc.discrete import DiscreteSuffStat, disCItest
 from pycupc.independence.missing.data import IncompleteTable, MultipleImputation
 from pycupc.independence.mixed.mix_ci_test import mixCItest
-
-
-def manifest(folder: str) -> dict[str, Any]:
-    return json.loads(Path(folder, "manifest.json").read_text())
-
 
 # -- texts ------------------------------------------------------------------------------------------------------------
 
@@ -376,6 +369,26 @@ def test_the_command_line_names_the_test_for_codes(here, capsys, gap):
         assert "few whole numbers" not in capsys.readouterr().err
         assert run("run", "d.csv", *how, "--test", "mixed") == cli.OK
         assert capsys.readouterr().err.count("categories: --test discrete; if not: --test gaussian") == 1
+
+
+@pytest.mark.parametrize(
+    ("column", "categories"), [("0.5 1.5 2.5", False), ("1.0 2.0 3.0", True), ("0,5 1,5 2,5", False), ("range", False)]
+)
+def test_measurements_are_no_categories(here, capsys, column, categories):
+    values = list(map(str, range(40))) if column == "range" else column.split()
+    rows = [["mf"[k % 2], "xyz"[k % 3], values[k % len(values)]] for k in range(60)]
+    pd.DataFrame(rows, columns=["sex", "site", "weight"]).to_csv("d.csv", index=False)
+    damaged = "," in column
+    assert run("run", "d.csv", "--plot", "none", "--force") == (cli.DATA if damaged else cli.OK)
+    said = capsys.readouterr().err
+    assert ("holds categories" in said) == categories
+    assert categories or damaged or "2 of 3 columns hold words (sex, site), so that the test of numbers and" in said
+    assert run("run", "d.csv", "--test", "discrete", "--plot", "none", "--force") == cli.OK
+    asked = f"each number counts as a category, .*; numbers of categories: weight \\({len(values)}\\)"
+    assert (re.search(asked, capsys.readouterr().err) is None) == categories
+    if not categories:
+        with pytest.warns(UserWarning, match=asked):
+            DiscreteSuffStat.from_data("d.csv")
 
 
 def test_a_check_holds_for_later_calls_unless_values_may_have_changed():

@@ -2,13 +2,15 @@
 
 import json
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from any_tables import frame, run_to_out
 
 import pycupc
-from pycupc import choose
+from pycupc import choose, cli
 from pycupc.cli import main
 from pycupc.data.dates import are_dates, are_dates_in_order
 from pycupc.data.text_columns import TextColumn
@@ -273,3 +275,28 @@ def test_no_dates():
     assert again.no_variable() == ""
     again = TextColumn.of([f"{year} Jan" for year in range(2000, 2012)] * 3)
     assert again.no_variable() == "holds dates (12 different texts in 36 rows)"
+
+
+@pytest.mark.parametrize("mark", [".", "?", "*", "-", "--"])
+def test_a_mark_beside_numbers_means_a_missing_value(here, capsys, mark):
+    table = frame().add_prefix("c").round(3)
+    with_marks = table.astype(object)
+    with_marks.loc[3:9, "c1"] = mark
+    with_marks.to_csv("d.csv", index=False)
+    assert run_to_out("run", "d.csv") == cli.OK
+    said = f"taken for missing values, beside numbers: {mark!r} in c1 (7 rows)"
+    assert said in capsys.readouterr().err
+    facts = json.loads(Path("out/manifest.json").read_text())["input"]
+    assert (facts["kind"], facts["marks_of_missing"]) == ("data with gaps", said)
+    assert said in Path("out/summary.txt").read_text()
+    table.loc[3:9, "c1"] = np.nan
+    table.to_csv("gaps.csv", index=False)
+    assert pycupc.choose("d.csv").data.values.tobytes() == pycupc.choose("gaps.csv").data.values.tobytes()
+    for other in (mark, "?" if mark == "." else "."):  # in a column of words; and a second mark beside numbers
+        more = with_marks.assign(w=[other, "up", "down"] * 100) if other == mark else with_marks.copy()
+        more.loc[10, "c1"] = other
+        more.to_csv("d.csv", index=False)
+        assert run_to_out("run", "d.csv") == cli.DATA
+        error = capsys.readouterr().err
+        assert "--na" in error
+        assert "missing value" in error

@@ -1,273 +1,34 @@
 """Readers: well-formed files of every layout give the same table; errors name the file, the row and the column."""
 
-import bz2
-import gzip
 import io
-import lzma
-import re
-import tracemalloc
-import warnings
+import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from common import refused
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
-from pycupc.data import EXAMPLES, csv_cells, load_example, source, text_layout
-from pycupc.data.mixed import MixedTable
-from pycupc.data.readers import DataError, ReadOptions, read_correlation, read_data, read_table
-from pycupc.graph.pairs import read_pairs
-
-VALUES = np.array([[1.5, 2.0, -3.25e-7], [0.1, 1 / 3, 7.0], [4.0, 5.0, 6.0]])
-PLAIN = "a,b,c\n" + "\n".join(",".join(map(repr, row)) for row in VALUES.tolist()) + "\n"
-
-
-def write(path, content):
-    path.write_text(content, encoding="utf-8") if isinstance(content, str) else path.write_bytes(content)
-    return path
-
-
-def test_random_numbers_are_read_digit_for_digit(tmp_path):
-    values = np.random.default_rng(0).standard_normal((500, 4)) * 10.0 ** np.arange(-200, 200, 100)
-    path = write(tmp_path / "d.csv", "\n".join(",".join(map(repr, row)) for row in values.tolist()))
-    np.testing.assert_array_equal(read_data(path).to_numpy(), values)
-
-
-def test_a_header_that_is_denied_is_explained(tmp_path):
-    with pytest.raises(DataError, match=r"line 1 .*column 1 \('V1'\): 'a' is not a number; is it a header\?"):
-        read_data(write(tmp_path / "e.csv", PLAIN), header="no")
-
-
-BAD = {
-    "text in a cell": (
-        PLAIN.replace("5.0", "five"),
-        r"line 4 \(row 3 of the data\), column 2 \('b'\): 'five' is not a number",
-    ),
-    "id column": ("id,a,b\nx1,1,2\nx2,3,4\n", r"line 2 .*column 1 \('id'\): 'x1' is not a number.*drop=\['id'\]"),
-    "decimal comma": (
-        "a;b\n1,5;2\n3;4\n",
-        r"line 2 .*column 1 \('a'\): '1,5' is not a number; if the comma is the decimal point: .*decimal=','\)",
-    ),
-    "short row": (PLAIN + "7,8\n", r"line 5 \(row 4 of the data\): expected 3 cells, got 2"),
-    "long first row": ("a,b,c\n1,2,3,4,5\n1,2,3\n", r"line 2 \(row 1 of the data\): expected 3 cells, got 5"),
-    "infinite": (PLAIN.replace("5.0", "-inf"), r"line 4 .*column 2 \('b'\): infinite value '-inf'"),
-    "too large": (PLAIN.replace("5.0", "1e999"), r"line 4 .*column 2 \('b'\): infinite value '1e999'"),
-    "missing at the end": (
-        PLAIN.replace("6.0", "NA "),
-        r"missing values: 1, rows with any: 1, columns with any: 1 \(c\); the first in row 3, column 'c'",
-    ),
-    "duplicate names": ("a,b,a\n1,2,3\n", "columns 1 and 3 are both named 'a'"),
-    "no rows": ("a,b,c\n", "no rows of data"),
-    "one column": ("a\n1\n2\n", "needs at least 2 columns"),
-    "empty": ("", "the file is empty"),
-    "blank first line": ("\n1,2\n", "the first line is empty"),
-    "comment": ("# from the lab\na,b\n1,2\n3,4\n", r"line 1: '# from the lab' is a comment.*comment='#'\)"),
-    "two comments": ("# a b\n# c d\n1 2\n3 4\n", "line 1: '# a b' is a comment"),
-    "comment with a comma": ("# a, b\nx,y\n1,2\n", r"line 2 .*'x' is not a number; is line 1 a comment\?"),
-    "thousands": (
-        "a;b\n1.234.567;2\n3;4\n",
-        "'1.234.567' is not a number; if the points separate thousands, write all numbers of the column without them",
-    ),
-}
-
-
-@pytest.mark.parametrize("kind", BAD)
-def test_bad_files_are_explained(tmp_path, kind):
-    content, message = BAD[kind]
-    with pytest.raises(DataError, match=message) as caught:
-        read_data(write(tmp_path / "d.csv", content))
-    assert "d.csv" in str(caught.value)
-
-
-def rows_of(first, *rows):
-    return "".join(",".join(map(str, row)) + "\n" for row in (first, *rows))
-
-
-#: A file whose first line holds whole numbers, and how it is read: "names", or "ask" for an error that asks.
-WHOLE_NUMBERS_FIRST = {
-    "counting from 0": (rows_of([0, 1, 2, 3], [7, 8, 9, 5], [4, 4, 1, 2]), "names"),
-    "counting from 1": (rows_of([1, 2, 3, 4], [7, 8, 9, 5], [4, 4, 1, 2]), "names"),
-    "counting from 2": (rows_of([2, 3, 4, 5], [7, 8, 9, 5], [4, 4, 1, 2]), "ask"),
-    "counting from 0, one left out": (rows_of([0, 1, 2, 4], [7, 8, 9, 5], [4, 4, 1, 2]), "ask"),
-    "counting from 1, one left out": (rows_of([1, 2, 3, 5], [7, 8, 9, 5], [4, 4, 1, 2]), "ask"),
-    "counting down": (rows_of([3, 2, 1, 0], [7, 8, 9, 5], [4, 4, 1, 2]), "ask"),
-    "three that count from 0": (rows_of([0, 1, 2], [7, 8, 9], [4, 4, 1]), "ask"),
-    "three that count from 1": (rows_of([1, 2, 3], [7, 8, 9], [4, 4, 1]), "ask"),
-    "half of the columns with fractions": (rows_of([90, 91, 92, 93], [7.5, 8, 9, 5.5], [4.5, 4, 1, 2.5]), "names"),
-    "fewer columns with fractions": (rows_of([90, 91, 92, 93], [7.5, 8, 9, 5], [4.5, 4, 1, 2]), "ask"),
-    "two of three columns with fractions": (rows_of([90, 91, 92], [7.5, 8, 9.5], [4.5, 4, 1.5]), "names"),
-    "one of three columns with fractions": (rows_of([90, 91, 92], [7.5, 8, 9], [4.5, 4, 1]), "ask"),
-    "one whole number in a column": (rows_of([90, 91], [7, 8], [4.5, 4], [3.5, 2]), "ask"),
-    "fractions in all columns but for one cell": (rows_of([90, 91], [7.5, 8], [4.5, 4.5]), "names"),
-    "the whole number in a short row": (rows_of([90, 91], [7.5, 8.5], [4], [3.5, 2.5]), "names"),
-    "whole numbers in a long row": (rows_of([90, 91], [7.5, 8.5], [4, 2, 1], [3.5, 2.5]), "names"),
-}
-
-
-@pytest.mark.parametrize("kind", WHOLE_NUMBERS_FIRST)
-def test_a_first_line_of_whole_numbers_is_named_or_asked_about(kind):
-    content, expected = WHOLE_NUMBERS_FIRST[kind]
-    head = [line.split(",") for line in content.splitlines()]
-    if expected == "ask":
-        refused("d: line 1 holds distinct whole numbers", text_layout.find_layout, "d", head, ReadOptions())
-        return
-    with pytest.warns(UserWarning, match="d: line 1 holds whole numbers only .* and was read as names"):
-        layout = text_layout.find_layout("d", head, ReadOptions())
-    assert layout.has_header
-    assert layout.names == head[0]
-
-
-@pytest.mark.parametrize(
-    ("content", "columns"),
-    [
-        ("a;b;c\n1.234;5.678;1.5\n950;-12.345;2.345\n0;;9.876\n", r"a \(1.234\), b \(5.678\)$"),
-        ("a;b;k\n1.234;5.678;x\n2.345;67.891;y\n", r"a \(1.234\), b \(5.678\)$"),
-        ("a;b\n" + "7;7.1\n" * 40 + "1.234;7.2\n", r"a \(1.234\)$"),
-        ("a;b\n1.234;0.678\n2.3456;3.456\n", None),
-        ("a;b\n1234;567\n345;12\n", None),
-        ("a,b\n1.234,5.678\n2.345,6.789\n", None),
-    ],
+from common import refused, run
+from small_tables import NAMES, chain_table, edges
+from table_files import (
+    COLUMNS,
+    FRAME,
+    NUMBERED,
+    PLAIN,
+    VALUES,
+    WANT_C,
+    X,
+    assert_refused,
+    assert_right,
+    library,
+    right,
+    sparse,
+    text,
+    write,
 )
-def test_points_that_may_separate_thousands_are_named(tmp_path, content, columns):
-    path = write(tmp_path / "d.csv", content)
-    with warnings.catch_warnings(record=True) as found:
-        warnings.simplefilter("always")
-        MixedTable.of(path, missing="keep") if ";k" in content else read_data(path, missing="keep")
-    said = [str(one.message) for one in found]
-    assert len(said) == (columns is not None)
-    assert columns is None or re.search(columns, said[0])
 
-
-def test_a_first_line_may_name_the_delimiter(tmp_path):
-    lines = "a;b\n1,5;2\n3;4\n"
-    expected = read_data(write(tmp_path / "e.csv", lines), decimal=",")
-    for first in ("sep=;\n", '\ufeff"SEP=;"\r\n', "sep=;;;\r\n"):
-        path = write(tmp_path / "d.csv", first + lines)
-        pd.testing.assert_frame_equal(read_data(path, decimal=","), expected)
-    refused(r"line 3 \(row 1 of the data\).*'1,5' is not a number", read_data, path, error=DataError)
-    table = read_data(write(tmp_path / "t.csv", "sep=\t\n1\t2\n5\t4\n"), header="no")
-    np.testing.assert_array_equal(table, [[1, 2], [5, 4]])
-    assert MixedTable.of(write(tmp_path / "m.csv", "sep=|\na|k\n1|x\n2|y\n")).labels == ("a", "k")
-
-
-def test_names_may_begin_with_the_sign_of_a_comment(tmp_path):
-    assert list(read_data(write(tmp_path / "d.csv", "#a,b\n1,2\n3,4\n"))) == ["#a", "b"]
-    assert list(read_data(write(tmp_path / "d.tsv", "#a\tb\nr\t1\t2\ns\t3\t4\n"))) == ["#a", "b"]
-    assert list(read_data(write(tmp_path / "q.csv", '#a,"b, c"\n1,2\n3,4\n'))) == ["#a", "b, c"]
-    path = write(tmp_path / "c.csv", "# from the lab\na,b\n1,2\n3,4\n")
-    assert list(read_data(path, comment="#")) == ["a", "b"]
-
-
-def test_a_cell_far_down_is_explained(tmp_path, monkeypatch):
-    """Beyond the rows that are read again to list the columns of text."""
-    monkeypatch.setattr(csv_cells, "MOST_CELLS", 0)
-    for line in ("x,2,3", "1,2,x"):
-        path = write(tmp_path / "d.csv", "a,b,c\n" + "1.5,2,3\n" * 1000 + line + "\n")
-        with pytest.raises(
-            DataError, match=r"line 1002 .*'x' is not a number. If the column is not a variable, drop it"
-        ):
-            read_data(path)
-
-
-def test_unreadable_files_are_explained(tmp_path):
-    refused("no such file", read_data, tmp_path / "none.csv", error=DataError)
-    refused("is a directory", read_data, tmp_path, error=DataError)
-    with pytest.raises(DataError, match="cannot be read .*Corrupt|cannot be read .*Input format"):
-        read_data(write(tmp_path / "d.csv.xz", PLAIN))
-
-
-COMPRESS = {"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
-
-
-@pytest.mark.parametrize("ending", COMPRESS)
-@pytest.mark.parametrize("start", ["", "a,b\n1,2\r\n", "a,b\r1,2\r"])
-def test_a_line_too_long_for_a_text_is_refused_before_it_is_whole(tmp_path, ending, start):
-    path = write(tmp_path / f"d.csv{ending}", COMPRESS[ending](start.encode() + b"1" * (2 * source.LONGEST_LINE)))
-    tracemalloc.start()
-    try:
-        number = start.count("\n") + 1
-        refused(
-            f"line {number}: is longer than 33,554,432 bytes, the most of a line", read_table, path, error=DataError
-        )
-        assert tracemalloc.get_traced_memory()[1] < 1.8 * source.LONGEST_LINE
-    finally:
-        tracemalloc.stop()
-
-
-@pytest.mark.parametrize("ending", COMPRESS)
-@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
-def test_lines_up_to_the_limit_are_read(tmp_path, monkeypatch, ending, end):
-    monkeypatch.setattr(source, "LONGEST_LINE", 13)
-    monkeypatch.setattr(source, "_PIECE", 6)  # so that lines span several pieces
-    for line in ("123456,789012", "123456,7890123"):
-        for k in range(4):
-            lines = ["a,b", "1,2", "3,4", "5,6"]
-            lines[k : k + 1] = [line]
-            path = write(tmp_path / f"d.csv{ending}", COMPRESS[ending](end.join([*lines, ""]).encode()))
-            if len(line) == 13:
-                assert source.read_source(path).content.decode().split(end)[k] == line
-            else:
-                number = 1 if end == "\r" else k + 1
-                refused(f"line {number}: is longer than 13 bytes", source.read_source, path, error=DataError)
-
-
-def test_a_pipe_of_one_line_is_refused(monkeypatch):
-    class Endless(io.RawIOBase):
-        def read(self, size=-1):
-            return b"1" * size
-
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"")))
-    monkeypatch.setattr(source, "sys", type("sys", (), {"stdin": type("stdin", (), {"buffer": Endless()})}))
-    refused("standard input, line 1: is longer than", read_table, "-", error=DataError)
-
-
-def test_binary_files_have_no_lines(tmp_path, monkeypatch):
-    pytest.importorskip("pyarrow")
-    frame = pd.DataFrame(np.random.default_rng(0).integers(100, 200, (4000, 3)) * 1.0, columns=[*"abc"])
-    frame.to_parquet(tmp_path / "d.parquet")
-    monkeypatch.setattr(source, "LONGEST_LINE", 20)
-    write(tmp_path / "d.parquet.gz", gzip.compress((tmp_path / "d.parquet").read_bytes()))
-    for name in ("d.parquet", "d.parquet.gz"):
-        pd.testing.assert_frame_equal(read_data(tmp_path / name), frame)
-
-
-@pytest.mark.parametrize("ending", COMPRESS)
-def test_more_than_memory_holds_is_refused(tmp_path, monkeypatch, ending):
-    monkeypatch.setattr(source, "LARGE", 1 << 18)
-    monkeypatch.setattr(source, "_PIECE", 1 << 16)
-    monkeypatch.setattr(source, "free_memory", lambda: 1_000_000)
-    content = PLAIN + "1,2,3\n" * 400_000
-    path = write(tmp_path / f"d.csv{ending}", COMPRESS[ending](content.encode()))
-    words = r"d.csv.*: 0.00 GB or more after decompression are too much to be read where 0.00 GB of memory are free"
-    refused(words, read_table, path, error=MemoryError)
-    write(path, COMPRESS[ending](content[: len(content) // 4].encode()))
-    assert len(read_data(path)) > 90_000
-
-
-def test_an_archive_larger_than_memory_is_refused(tmp_path, monkeypatch):
-    pytest.importorskip("openpyxl")
-    pd.DataFrame(np.zeros((500, 20))).to_excel(tmp_path / "d.xlsx", index=False)
-    assert (tmp_path / "d.xlsx").stat().st_size < 100_000
-    monkeypatch.setattr(source, "free_memory", lambda: 500_000)
-    refused(
-        "d.xlsx: 0.00 GB or more after decompression are too much", read_data, tmp_path / "d.xlsx", error=MemoryError
-    )
-
-
-@pytest.mark.parametrize("ending", [".gz", ".bz2", ".xz"])
-def test_each_stream_of_a_compressed_file_is_read_or_the_file_is_refused(tmp_path, ending):
-    """bgzip, pbzip2 and pixz write several streams; Python's bz2 and lzma ignore all from a damaged beginning on."""
-    compress, path = COMPRESS[ending], tmp_path / f"d.csv{ending}"
-    lines = [f"{k},{k * k}\n".encode() for k in range(1, 200)]
-    whole = b"a,b\n" + b"".join(lines)
-    streams = b"".join(map(compress, [b"a,b\n", *lines]))
-    for content in (compress(whole), streams, streams + bytes(8), compress(b"") + streams):
-        np.testing.assert_array_equal(read_data(write(path, content)), [[k, k * k] for k in range(1, 200)])
-    first = compress(b"a,b\n1,2\n3,4\n")
-    for content in (first + b"rest", first + compress(b"5,6\n")[:-5], first + compress(b"5,6\n")[:4], first[:-3]):
-        refused("d.csv.*: cannot be read as (gzip|bz2|lzma) data", read_data, write(path, content), error=DataError)
+from pycupc import SuffStat, cli
+from pycupc.data import EXAMPLES, DataError, load_example, read_data
+from pycupc.data.readers import ReadOptions, read_correlation, read_table
 
 
 def test_missing_rows_can_be_left_out_or_kept(tmp_path):
@@ -294,20 +55,6 @@ def test_correlation_matrix_with_and_without_names(tmp_path):
         read_correlation(write(tmp_path / "f.csv", "a,b\n1,0\n0,1\n0,0\n"))
 
 
-def test_pairs(tmp_path):
-    labels = ["a", "b", "c d"]
-    got = read_pairs(write(tmp_path / "p.csv", "from,to\na,c d\nb , a\n"), labels)
-    assert np.argwhere(got.dense()).tolist() == [[0, 1], [0, 2], [1, 0], [2, 0]]
-    refused("no such file", read_pairs, tmp_path / "none.csv", labels, error=DataError)
-    refused("cannot be read", read_pairs, write(tmp_path / "p.csv.gz", "from,to\na,b\n"), labels, error=DataError)
-    for content, message in {
-        "a,b\na,q\n": "line 2: there is no variable 'q'",
-        "a\n": "line 1: expected two names",
-        "a,a\n": "line 1: 'a' is paired with itself",
-    }.items():
-        refused(message, read_pairs, write(tmp_path / "p.csv", content), labels, error=DataError)
-
-
 def test_example_data():
     frame = read_data(EXAMPLES["cell_nuclei"])
     assert frame.shape == (569, 30)
@@ -315,44 +62,6 @@ def test_example_data():
     assert frame.iloc[0, 0] == 17.99
     assert frame.iloc[-1, -1] == 0.07039
     assert (EXAMPLES["cell_nuclei"].parent / "README.md").read_text(encoding="utf-8").count("CC BY 4.0") == 1
-
-
-CELLS = """
-1 -2.5 +.5 5. 1e3 1E-5 1e400 0x1 1_0 \u0661 nan NaN -nan NA na inf -Infinity None null ? 1,5 1.5 1;5 '1'
-"2" "" "a,b" "1"2 1"2 r1 1d5 1f 1e 1e+ . - + -999 -999.0 # 3#4 #N/A True 1L 0b1
-"""
-WORDS = [*CELLS.split(), "", " ", " 3 ", "\t4", "\xa07", "1\u2003", "1 2"]
-
-
-@settings(max_examples=600, deadline=None)
-@given(
-    rows=st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=4), min_size=1, max_size=4),
-    delimiter=st.sampled_from(",;\t| "),
-    decimal=st.sampled_from(".,"),
-    na=st.sampled_from([(), ("?",), ("-999",), ("-999", ".")]),
-    comment=st.sampled_from([None, "#"]),
-    text_columns=st.sampled_from([(), (0,), (1,), (0, 2)]),
-    end=st.sampled_from(["\n", "\r\n", "\r"]),
-    header=st.booleans(),
-)
-def test_the_fast_parser_accepts_no_more_than_the_careful_one(
-    rows, delimiter, decimal, na, comment, text_columns, end, header
-):
-    if delimiter == decimal:
-        return
-    width = len(rows[0])
-    names = ["" if k == 0 and 0 in text_columns else f"V{k}" for k in range(width)]
-    columns = frozenset(k for k in text_columns if k < width)
-    layout = text_layout.Layout(header, 0 in text_columns, names, columns)
-    options = text_layout.ReadOptions(decimal=decimal, na=na, comment=comment)
-    text = end.join(delimiter.join(row) for row in [["x"] * width] * header + rows) + end
-    found = csv_cells.Cells("d", options, layout, io.StringIO(text, newline=""), delimiter)
-    try:
-        fast = found.by_numpy()
-    except DataError:  # of the first row
-        return
-    if fast is not None:
-        np.testing.assert_array_equal(fast, found.one_by_one())
 
 
 @pytest.mark.parametrize("ending", ["parquet", "feather", "npy"])
@@ -370,3 +79,132 @@ def test_options_hold_for_files_that_are_no_text(tmp_path, ending, dtype):
             read_table(path, ReadOptions(**{name: value}))
     with pytest.raises(DataError, match="a correlation matrix must be square, this has 3 rows and 2 columns"):
         read_correlation(path)
+
+
+def test_options_of_reading(here):
+    frame = pd.DataFrame(np.round(chain_table() * 32) / 32, columns=NAMES)
+    frame.to_csv("plain.csv", index=False)
+    frame.to_csv("german.csv", index=False, sep=";", decimal=",")
+    Path("noted.csv").write_text("% notes\n" + Path("plain.csv").read_text() + "1,2,?,4,5\n")
+    assert run("run", "plain.csv", "--plot", "none") == cli.OK
+    assert run("run", "german.csv", "--decimal", ",", "--plot", "none") == cli.OK
+    code = run("run", "noted.csv", "--comment", "%", "--na", "?", "--missing", "drop-rows", "--plot", "none")
+    assert code == cli.OK
+    assert edges("plain-pycupc") == edges("german-pycupc") == edges("noted-pycupc")
+    pytest.importorskip("openpyxl")
+    with pd.ExcelWriter("book.xlsx") as book:
+        frame.to_excel(book, sheet_name="data", index=False)
+        frame.to_excel(book, sheet_name="other", index=False)
+    assert run("run", "book.xlsx", "--plot", "none") == cli.DATA
+    assert run("run", "book.xlsx", "--sheet", "data", "--plot", "none") == cli.OK
+    assert edges("book-pycupc") == edges("plain-pycupc")
+    assert run("run", "plain.csv", "--sheet", "data", "--plot", "none", "--force") == cli.DATA
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ({"header": "maybe"}, ValueError, "header must be one of 'auto', 'yes', 'no', got 'maybe'"),
+        ({"decimal": ";"}, ValueError, "decimal must be one of '.', ',', got ';'"),
+        ({"missing": "ignore"}, ValueError, "missing must be one of 'error', 'drop-rows', 'keep', got 'ignore'"),
+        ({"delimiter": '"'}, ValueError, "delimiter must be one character, no quotation mark"),
+        ({"comment": "//"}, ValueError, "comment must be one character, .* got '//'"),
+        ({"drop": "radius_mean"}, TypeError, "drop must be a sequence of texts, got 'radius_mean'"),
+        ({"decimal": ",", "delimiter": ","}, ValueError, "',' cannot be delimiter and decimal point at once"),
+        ({"separator": ","}, TypeError, "unexpected keyword argument 'separator'"),
+    ],
+)
+def test_wrong_options_of_reading(options, error, words):
+    refused(words, read_data, EXAMPLES["cell_nuclei"], **options, error=error)
+
+
+def test_matrices_of_correlations_and_covariances_are_not_data(here, capsys):
+    frame = pd.DataFrame(chain_table(), columns=NAMES)
+    frame.corr().to_csv("corr.csv")
+    frame.cov().to_csv("cov.csv", index=False)
+    assert run("run", "corr.csv", "--plot", "none") == cli.DATA
+    assert 'correlation matrix C of n observations: pc({"C": C, "n": n}), on the command line --correlation N' in (
+        capsys.readouterr().err
+    )
+    assert run("run", "cov.csv", "--plot", "none") == cli.DATA
+    assert "covariance matrix" in capsys.readouterr().err
+    assert run("run", "corr.csv", "--correlation", 60, "--plot", "none") == cli.OK
+
+
+def test_correlation_matrix_with_numbers_as_names(here):
+    C = np.corrcoef(chain_table(), rowvar=False)
+    pd.DataFrame(C).to_csv("named.csv")
+    np.savetxt("bare.csv", np.eye(5), delimiter=",", fmt="%g")
+    with pytest.warns(UserWarning, match="read as names"):
+        read = read_correlation("named.csv")
+    np.testing.assert_array_equal(read.values, C)
+    assert read.labels == list("01234")
+    assert read_correlation("bare.csv").labels == ["V1", "V2", "V3", "V4", "V5"]
+    assert read_correlation("named.csv", ReadOptions(header="yes")).labels == list("01234")
+
+
+def npy(values):
+    file = io.BytesIO()
+    np.save(file, values)
+    return file.getvalue()
+
+
+RIGHT_FILES = {
+    "NumPy": right(npy(X), name="d.npy", labels=NUMBERED),
+    "NumPy, float32, by columns": right(npy(np.asfortranarray(X, np.float32)), name="d.npy", labels=NUMBERED),
+    "NumPy, a column left out": right(
+        npy(np.insert(X, 1, 7, axis=1)), name="d.npy", labels=["V1", "V3", "V4", "V5"], options={"drop": ["V2"]}
+    ),
+    "a column of text left out": right(
+        text(FRAME.assign(who=[f"p,{i}" for i in range(40)])), options={"drop": ["who"]}
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", RIGHT_FILES)
+def test_right_in_files(kind, tmp_path):
+    assert_right(tmp_path, RIGHT_FILES[kind])
+
+
+#: What it is: (content of the file or its builder, words, name of the file if it is not d.csv).
+REFUSED_FILES = {
+    "correlations": (text(FRAME.corr()), r"d.csv|correlation matrix C .*--correlation N"),
+    "NumPy, a vector": (npy(X[0]), r"must hold a table \(n, p\), got \(4,\)", "d.npy"),
+    "NumPy, infinite": (npy(np.append(X, [[1, 2, np.inf, 3]], axis=0)), "column 'V3': infinite", "d.npy"),
+    "damaged NumPy": (b"\x93NUMPY\1\0", "cannot be read as an array", "d.npy"),
+    "one observation": ("a,b\n1,2\n", r"at least 2 rows \(observations\), got 1"),
+}
+
+
+@pytest.mark.parametrize("kind", REFUSED_FILES)
+def test_refused_in_files(kind, tmp_path):
+    assert_refused(tmp_path, *REFUSED_FILES[kind], of_file="NumPy" in kind)
+
+
+def test_float32_files_are_mapped_and_stay_float32(tmp_path):
+    np.save(tmp_path / "d.npy", X.astype(np.float32))
+    data = SuffStat.from_data(tmp_path / "d.npy")
+    assert data.rows.dtype == np.float32
+    assert not data.rows.flags.owndata
+    np.testing.assert_array_equal(data.C, WANT_C)
+    mapped = np.load(tmp_path / "d.npy", mmap_mode="r")
+    assert np.shares_memory(SuffStat.from_data(mapped).rows, mapped)
+    assert not np.shares_memory(SuffStat.from_data(own := np.array(mapped)).rows, own)
+
+
+def test_anndata_in_its_file(tmp_path):
+    anndata = library("anndata")
+    obs, var = (pd.DataFrame(index=pd.Index(names, dtype=object)) for names in (map(str, range(len(X))), COLUMNS))
+    for kind, values in {"dense": X.astype(np.float32), "sparse": sparse("csr_matrix")}.items():
+        path = tmp_path / f"{kind}.h5ad"
+        anndata.AnnData(values, obs=obs, var=var).write_h5ad(path)
+        for data in (path, anndata.read_h5ad(path, backed="r")):
+            found = SuffStat.from_data(data)
+            assert found.labels == tuple(COLUMNS)
+            np.testing.assert_array_equal(found.C, WANT_C)
+
+
+def test_h5ad_needs_anndata(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "anndata", None)
+    (tmp_path / "d.h5ad").write_bytes(b"")
+    refused("reading .h5ad needs anndata: pip install anndata", SuffStat.from_data, tmp_path / "d.h5ad")

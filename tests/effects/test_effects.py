@@ -1,71 +1,17 @@
-"""Possible causal effects: against pcalg's recorded answers, and against all DAGs of a class by brute force."""
+"""Possible causal effects of all pairs: values, intervals, summaries, rankings, data with gaps, refusals."""
 
-import gzip
-import json
 import sys
-from itertools import combinations, product
+from itertools import product
 
 import numpy as np
 import pandas as pd
 import pytest
-from common import GOLDEN_FOLDER, refused
+from common import refused
 
 import pycupc
-from pycupc.effects.dags import all_dags
-from pycupc.effects.orientations import Orientations
-from pycupc.effects.parent_sets import ParentSets, parent_sets
 
-from effects_cases import compare, cpdag, evaluate, named, random_covariance, random_dag, random_graph  # isort: skip
-
-GOLDEN = GOLDEN_FOLDER / "effects" / "pcalg.json.gz"
-
-
-def test_recorded_answers_of_pcalg():
-    seen = set()
-    for case in json.loads(gzip.decompress(GOLDEN.read_bytes())):
-        m, C = np.array(case["m"]), np.array(case["C"])
-        for call, answer in case["answers"]:
-            want = None
-            if answer != "error":
-                want = np.array([np.nan if v is None else v for v in answer["v"]])
-                want = want.reshape(answer["dim"], order="F") if answer["dim"] else want
-            seen.add((call.split("(")[0], compare(case["kind"], call, evaluate(call, C, m), want)))
-    assert {(name, "value") for name in ("ida", "idaFast", "jointIda")} < seen
-
-
-@pytest.mark.parametrize("kind", ["dag", "cpdag", "pdag", "any"])
-def test_parent_sets_are_those_of_the_definition(kind):
-    rng = np.random.default_rng(0)
-    for _ in range(60):
-        p = int(rng.integers(1, 11))
-        m = random_dag(rng, p, rng.uniform(0.1, 0.8)) if kind != "any" else rng.integers(0, 2, (p, p)).astype(np.int8)
-        np.fill_diagonal(m, 0)
-        if kind in ("cpdag", "pdag"):
-            m = cpdag(m)
-        if kind == "pdag":
-            m = m * (rng.random(m.shape) < 0.8)
-        sparse = named(m).sparse_graph
-        causes = rng.permutation(p)[: int(rng.integers(1, p + 1))].tolist()
-        want = ParentSets.of(causes, [_by_definition(x, Orientations.of(sparse)) for x in causes])
-        for a, b in zip(parent_sets(sparse, causes), want, strict=True):
-            np.testing.assert_array_equal(a, b)
-
-
-def _by_definition(x: int, graph: Orientations) -> list[frozenset[int]]:
-    """docs/contracts/effects.md, section 2, on all subsets of the siblings."""
-    near, found = graph.adjacent, []
-    always = {s for s in graph.siblings[x] if graph.parents[s] - near[x] - {x}}
-    for k in range(len(graph.siblings[x]) + 1):
-        for T in map(frozenset, combinations(sorted(graph.siblings[x]), k)):
-            if always <= T and all(T | graph.parents[x] <= near[t] | {t} for t in T):
-                found.append(graph.parents[x] | T)
-    return found
-
-
-def _fit(rng, p: int = 12, n: int = 300):
-    m = cpdag(random_dag(rng, p, 0.25))
-    X = rng.standard_normal((n, p)) @ rng.standard_normal((p, p))
-    return named(m), X
+from effects_cases import named, random_covariance, random_graph  # isort: skip
+from effects_cases import fitted_graph
 
 
 @pytest.mark.filterwarnings("ignore:effects were computed although the graph is not a CPDAG")
@@ -98,7 +44,7 @@ def test_data_of_other_variables_are_refused():
 
 
 def test_summaries_and_top():
-    graph, X = _fit(np.random.default_rng(3))
+    graph, X = fitted_graph(np.random.default_rng(3))
     E = pycupc.effects(graph, X)
     table = E.to_pandas().sort_values("smallest", ascending=False, kind="stable").reset_index(drop=True)
     top = E.top(7)
@@ -118,7 +64,7 @@ def test_summaries_and_top():
 
 @pytest.mark.parametrize("method", ["local", "optimal"])
 def test_effects_are_ranked_in_standard_deviations_on_request(method):
-    graph, X = _fit(np.random.default_rng(3))
+    graph, X = fitted_graph(np.random.default_rng(3))
     units = np.where(np.arange(X.shape[1]) % 2, 1000.0, 0.01)
     E, of_standardised = (
         pycupc.effects(graph, data, method=method) for data in (X * units, (X - X.mean(axis=0)) / X.std(axis=0))
@@ -143,7 +89,7 @@ def test_noise_in_a_large_unit_is_not_the_first_of_the_example_in_standard_devia
 
 
 def test_small_blocks_change_nothing(monkeypatch):
-    graph, X = _fit(np.random.default_rng(3))
+    graph, X = fitted_graph(np.random.default_rng(3))
     want = pycupc.effects(graph, X)
     smallest, top = want.smallest(), want.top(5)
     monkeypatch.setattr(sys.modules["pycupc.effects.local"], "BLOCK", 30)  # `pycupc.effects` is the function
@@ -153,7 +99,7 @@ def test_small_blocks_change_nothing(monkeypatch):
 
 
 def test_some_causes_and_effects_by_name():
-    graph, X = _fit(np.random.default_rng(4))
+    graph, X = fitted_graph(np.random.default_rng(4))
     every, some = pycupc.effects(graph, X), pycupc.effects(graph, X, causes=["3", "5"], effects="7")
     np.testing.assert_allclose(some["5", "7"], every[5, 7])
     assert some.smallest().shape == (2, 1)
@@ -163,7 +109,7 @@ def test_some_causes_and_effects_by_name():
 
 @pytest.mark.parametrize("method", ["local", "optimal"])
 def test_interval_and_value_are_those_of_the_regression(method):
-    graph, X = _fit(np.random.default_rng(6))
+    graph, X = fitted_graph(np.random.default_rng(6))
     E = pycupc.effects(graph, X, method=method)
     checked = 0
     for x, y in ((0, 1), (3, 8), (7, 2), (10, 11), (5, 6)):
@@ -188,7 +134,7 @@ def test_interval_and_value_are_those_of_the_regression(method):
 
 
 def test_intervals_of_all_pairs_are_those_of_why():
-    graph, X = _fit(np.random.default_rng(6), p=7)
+    graph, X = fitted_graph(np.random.default_rng(6), p=7)
     E = pycupc.effects(graph, X)
     found = np.array(E.with_intervals())
     for x, y in product(range(7), repeat=2):
@@ -197,15 +143,6 @@ def test_intervals_of_all_pairs_are_those_of_why():
     some = pycupc.effects(graph, X, causes=["2", "5"]).on_page(np.array([1, 2, 4]))
     np.testing.assert_allclose(some["high"][1], found[2, 2, [1, 2, 4]])
     assert np.isnan(some["value"][[0, 2]]).all()
-
-
-def test_optimal_is_that_of_ida():
-    graph, X = _fit(np.random.default_rng(7), p=8)
-    C = np.cov(X.T)
-    E = pycupc.effects(graph, C, method="optimal")
-    for x in range(8):
-        for y in range(8):
-            np.testing.assert_allclose(E[x, y], pycupc.ida(x, y, C, graph, method="optimal")[0], atol=1e-12)
 
 
 def test_a_copy_makes_an_effect_undefined_not_the_others():
@@ -226,15 +163,6 @@ def test_a_singular_joint_effect_names_the_variables(technique):
     C[2, 3] = C[3, 2] = 1.0
     with pytest.raises(ValueError, match=r"the effect of \(4,\) given \(2, 3\) is not determined"):
         pycupc.joint_ida([4, 1], 5, C, m, technique=technique)
-
-
-def test_many_siblings_are_no_matter_but_too_many_sets_are(monkeypatch):
-    p = 61
-    star = np.zeros((p, p), dtype=int)
-    star[0, 1:] = star[1:, 0] = 1
-    assert len(pycupc.ida(0, 5, np.eye(p), star)) == p
-    monkeypatch.setattr(sys.modules["pycupc.effects.parent_sets"], "MOST_PARENT_SETS", 50)
-    refused(r"too many possible parent sets of \(0,\): more than 50", pycupc.ida, 0, 5, np.eye(p), star)
 
 
 CHAIN, EYE = np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]]), np.eye(3)
@@ -258,50 +186,6 @@ REFUSED = [
 @pytest.mark.parametrize(("call", "words"), REFUSED)
 def test_errors(call, words):
     refused(words, call)
-
-
-def test_given_parent_sets_and_dags():
-    rng = np.random.default_rng(8)
-    C = random_covariance(rng, 4)
-    complete = 1 - np.eye(4, dtype=int)
-    graph = Orientations.of(named(complete).sparse_graph)
-    dags = all_dags(graph)
-    rows = [[int(v in parents[w]) for w in range(4) for v in range(4)] for parents in dags]
-    want = pycupc.ida(0, 2, C, complete, method="global")
-    np.testing.assert_array_equal(pycupc.ida(0, 2, C, complete, method="global", all_dags=rows), want)
-    sets = [[sorted(parents[0]), sorted(parents[1])] for parents in dags]
-    for technique in ("RRC", "MCD"):
-        given = pycupc.joint_ida([0, 1], 2, C, all_pasets=sets, technique=technique)
-        np.testing.assert_allclose(given, pycupc.joint_ida([0, 1], 2, C, complete, type="cpdag", technique=technique))
-
-
-def test_picture():
-    pytest.importorskip("matplotlib")
-    graph, X = _fit(np.random.default_rng(9))
-    ax = pycupc.effects(graph, X).plot(5)
-    assert len(ax.get_yticklabels()) == 5
-
-
-@pytest.mark.filterwarnings("ignore:effects were computed although the graph is not a CPDAG")
-def test_sets_with_background_knowledge_are_those_of_pdag():
-    rng = np.random.default_rng(8)
-    differ = 0
-    for _ in range(60):
-        dag = random_dag(rng, 6, 0.5)
-        m = cpdag(dag)
-        undirected = np.argwhere((m == 1) & (m.T == 1) & (dag != 0))
-        if not len(undirected):
-            continue
-        arrow = tuple(map(str, undirected[0].tolist()))
-        C, fit = random_covariance(rng, 6), pycupc.add_background_knowledge(named(m), required=[arrow])
-        known = fit.graph
-        E = pycupc.effects(fit, C)
-        for x, y in [(0, 5), (1, 2), (4, 3)]:
-            if known[y, x] and not known[x, y]:
-                continue  # a single 0 of `ida`
-            np.testing.assert_allclose(E[x, y], pycupc.ida(x, y, C, fit, type="pdag"), atol=1e-9)
-            differ += len(pycupc.ida(x, y, C, known)) != len(E[x, y])
-    assert differ
 
 
 def test_a_graph_of_no_class_is_said_to_be_one():
@@ -346,14 +230,6 @@ def test_variables_in_another_order_are_refused():
         call(C)
         refused("rows in the order of its columns, got 'c' as the first row", call, C.loc[["c", "b", "a"]])
     assert pycupc.effects(fit, C)["a", "a"] == pytest.approx([1.0])
-
-
-def test_y_notparent_has_no_effect_with_several_y():
-    C, m = np.array([[1.0, 0.5], [0.5, 1.0]]), np.array([[0, 1], [1, 0]])
-    assert pycupc.ida(0, [1], C, m, y_notparent=True)[0].tolist() == [0.5]
-    with pytest.warns(UserWarning, match="y_notparent has no effect with several y"):
-        first, _ = pycupc.ida(0, [1, 1], C, m, y_notparent=True)
-    assert first.tolist() == [0.5, 0.0]  # pcalg 2.7-12
 
 
 def test_a_matrix_in_the_coding_of_pcalg_is_refused():

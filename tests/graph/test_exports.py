@@ -6,15 +6,23 @@ The CPDAG of these tests is a --> b, c --> b, c --- d, a <-> d, and e on its own
 import csv
 import io
 import json
+import re
+import shutil
+import subprocess
+from xml.etree import ElementTree
 
 import numpy as np
 import pandas as pd
 import pytest
 from common import refused
 
+import pycupc
+from pycupc.data import load_example
+from pycupc.graph import drawing as plotting
 from pycupc.graph import exports
 from pycupc.graph.named import NamedGraph
 from pycupc.graph.sparse import ARROW, CIRCLE, KINDS, TAIL, SparseGraph, symbol
+from pycupc.results.causal_graph import CausalGraph
 
 LABELS = ["a", "b", "c", "d", "e"]
 
@@ -256,3 +264,118 @@ def test_empty_graph_exports():
     nothing = SparseGraph.from_amat_pag(np.zeros((0, 0), np.int8))
     assert json.loads(named(nothing, []).to_json())["nodes"] == []
     assert named(empty, ["x", "y"]).to_networkx().number_of_edges() == 0
+
+
+@pytest.fixture(scope="module")
+def fit():
+    return pycupc.pc(load_example("cell_nuclei"), alpha=0.01, engine="cpu")
+
+
+@pytest.fixture(scope="module")
+def all_kinds():
+    """An edge of each of the nine pairs of marks, of variables 0 and 1, 2 and 3, and so on; 18 has no edge."""
+    amat = np.zeros((19, 19), dtype=int)
+    for k, (there, back) in enumerate((a, b) for a in (1, 2, 3) for b in (1, 2, 3)):
+        amat[2 * k, 2 * k + 1], amat[2 * k + 1, 2 * k] = there, back
+    return NamedGraph.from_amat_pag(amat)
+
+
+def test_causallearn(fit, all_kinds):
+    pytest.importorskip("causallearn")
+    for graph in (fit, all_kinds):
+        theirs = graph.to_causallearn()
+        back = CausalGraph.from_causallearn(theirs)
+        assert back.labels == graph.labels
+        assert back.sparse_graph == graph.sparse_graph
+        # causal-learn's matrix: [j, i] is the mark at j of the edge i - j; -1 tail, 1 arrow, 2 circle
+        assert np.array_equal(theirs.graph.T, np.array([0, 2, 1, -1])[graph.amat_pag().to_numpy()])
+    names = [node.get_name() for node in theirs.get_nodes()]
+    assert theirs.get_edge(theirs.get_node(names[4]), theirs.get_node(names[5])).get_endpoint1().name == "TAIL"
+
+
+def test_a_result_of_causallearns_pc(fit):
+    search = pytest.importorskip("causallearn.search.ConstraintBased.PC")
+    data = load_example("cell_nuclei")
+    theirs = search.pc(data.to_numpy(), 0.01, node_names=list(data.columns), show_progress=False)
+    graph = CausalGraph.from_causallearn(theirs)
+    assert graph.labels == fit.labels
+    assert np.array_equal(graph.skeleton, fit.skeleton)
+
+
+def test_pgmpy(fit, all_kinds):
+    base = pytest.importorskip("pgmpy.base")
+    theirs = fit.to_pgmpy()
+    assert theirs.directed_edges == {
+        (u, v) for u, v, kind in fit.edges()[["from", "to", "type"]].to_numpy() if kind == "directed"
+    }
+    back = CausalGraph.from_pgmpy(theirs)
+    assert back.subgraph(fit.labels).sparse_graph == fit.sparse_graph
+    assert CausalGraph.from_pgmpy(base.DAG([("b", "a"), ("a", "c")])).edges().to_numpy().tolist() == [
+        ["b", "a", "directed"],
+        ["a", "c", "directed"],
+    ]
+    refused("directed and undirected edges only, got 1 bidirected edge", all_kinds.to_pgmpy)
+
+
+def test_igraph(fit):
+    pytest.importorskip("igraph")
+    theirs = fit.to_igraph()
+    ours = fit.to_networkx()
+    assert theirs.vs["name"] == list(fit.labels)
+    arcs = {(theirs.vs[edge.source]["name"], theirs.vs[edge.target]["name"]): edge["type"] for edge in theirs.es}
+    assert arcs == {(u, v): kind for u, v, kind in ours.edges(data="type")}
+    assert theirs.es["pMax"] == [ours[u][v]["pMax"] for u, v in arcs]
+
+
+@pytest.mark.parametrize("read", [CausalGraph.from_causallearn, CausalGraph.from_pgmpy])
+def test_other_objects_are_refused(read):
+    refused("graph must be .*, got dict", read, {}, error=TypeError)
+
+
+HOSTILE = ["plain", "a\x00b", "bell\x07 \x1b[31mred", "line\nbreak\r\ttab", "\x7f\x85\u2028\u2029\ufffe\uffff"]
+HOSTILE += ['quote " \\ end\\', "<script>&amp;]]>", "half \ud800 a pair", "\\N\\G"]
+
+
+@pytest.fixture
+def hostile():
+    p = len(HOSTILE)
+    return SparseGraph.from_cells(p, range(p - 1), range(1, p), [1] * (p - 1))
+
+
+def test_svg_and_graphml_are_valid_xml(hostile, tmp_path):
+    plotting.save(hostile, HOSTILE, tmp_path / "graph.svg", title="\x00 title \x1b")
+    root = ElementTree.fromstring((tmp_path / "graph.svg").read_bytes())
+    texts = [text.text for text in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert "plain" in texts
+    assert any(text.startswith("bell?") for text in texts)
+    root = ElementTree.fromstring(NamedGraph(labels=HOSTILE, sparse_graph=hostile).to_graphml().encode())
+    assert len(list(root.iter("{http://graphml.graphdrawing.org/xmlns}node"))) == 9
+
+
+def test_dot_has_no_control_characters(hostile):
+    text = NamedGraph(labels=HOSTILE, sparse_graph=hostile).to_dot()
+    assert [c for c in text if c != "\n" and (ord(c) < 32 or 127 <= ord(c) < 160 or 0xD800 <= ord(c) < 0xE000)] == []
+    quoted = r'"(?:[^"\\\n]|\\.)*"'
+    edges = [line for line in text.splitlines() if " -> " in line]
+    assert len(edges) == len(HOSTILE) - 1
+    assert all(re.fullmatch(rf"  {quoted} -> {quoted};", line) for line in edges)
+    assert r'"line\nbreak??tab"' in text
+    assert r'"quote \" \\ end\\"' in text
+
+
+@pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
+def test_graphviz_reads_it(hostile):
+    text = NamedGraph(labels=HOSTILE, sparse_graph=hostile).to_dot()
+    done = subprocess.run(["dot", "-Tplain"], input=text.encode(), capture_output=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.decode().count("\nedge ") == len(HOSTILE) - 1
+
+
+def test_csv_is_what_pandas_writes(nuclei_fit):
+    columns = nuclei_fit._edge_columns()
+    columns["more"] = np.array([np.nan, -np.inf, *range(len(columns["from"]) - 2)])
+    columns["from"][0] = 'a "quoted", name\n'
+    import pandas as pd
+
+    assert exports.csv(columns) == pd.DataFrame(columns).to_csv(index=False, lineterminator="\n")
+    assert nuclei_fit._amat_csv() == nuclei_fit.amat().to_csv(lineterminator="\n")

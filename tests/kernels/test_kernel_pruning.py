@@ -382,7 +382,7 @@ extern "C" int dismissed(const double* R, const double* delta, int d, double cut
 
 def test_no_node_is_dismissed_that_a_set_separates_in_exact_arithmetic(tmp_path):
     """The claim of docs/contracts/pruning.md, section 2, for the bound and the tests of a node; as of the CPU in
-    engines/test_cpu_pruning.py.
+    engines/cpu/test_pruning.py.
 
     The bound has g = 0, so that its inequalities are equalities where b is 0.
     """

@@ -27,7 +27,7 @@ def asked(fit, evidence=True, graph=None, **options):
 
 @pytest.fixture
 def nothing_again(monkeypatch):
-    for name in ("checks_again", "orient", "orient_pag", "tests_of", "result_of"):
+    for name in ("with_reasons", "with_reasons_of_marks", "tests_of", "result_of"):
         monkeypatch.setattr(r_explanation, name, lambda *_, **__: pytest.fail("made again"))
 
 

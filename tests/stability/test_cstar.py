@@ -94,7 +94,7 @@ def test_a_plain_loop(data, causes, effects, q, standardize):
 
 
 def test_threads(data, expected):
-    """Processes: stability/test_stability_runs.py."""
+    """Processes: stability/test_processes.py."""
     with ThreadPoolExecutor(2) as executor:
         assert pycupc.cstar(data, executor=executor, numCores=2, engine="reference", **CALL) == expected
 

@@ -155,3 +155,16 @@ def small_fit(**kwargs: Any) -> tuple[Case, PcAlgo]:
     """A recorded case, and `pc` of it with other arguments."""
     case = golden_case("er_p60_n500")
     return case, pycupc.pc(case.suff_stat, **{**case.arguments, **kwargs})
+
+
+def assert_noncolliders(fit):
+    """The paths that a device has listed as no colliders are those that the separating sets imply."""
+    cells, adjacent = fit.sepset.flat(), fit.sparse_graph.skeleton()
+    ends = np.repeat(cells.x, cells.length), np.repeat(cells.y, cells.length)
+    implied = [
+        (*sorted((x, z)), b)
+        for x, z, b in zip(*(values.tolist() for values in (*ends, cells.members)), strict=True)
+        if adjacent[b, x] and adjacent[b, z]
+    ]
+    listed = [(*sorted((x, z)), b) for x, b, z in fit.sepset.noncolliders.tolist()]
+    assert sorted(listed) == sorted(implied)

@@ -29,3 +29,12 @@ def dependent_table(seed: int) -> np.ndarray:
         measured = measured.round(2)
     X = np.column_stack([columns, measured])
     return X[:, rng.permutation(X.shape[1])]
+
+
+def dummies(n=400):
+    """A factor of three levels, on which y depends, and a variable that depends on y."""
+    rng = np.random.default_rng(1)
+    site = rng.integers(0, 3, n)
+    y = np.array([0.0, 1.0, -1.0])[site] + rng.standard_normal(n)
+    z = y + rng.standard_normal(n)
+    return np.column_stack([np.eye(3)[site], y.round(2), z.round(2)])

@@ -40,3 +40,25 @@ def rare_levels(n=600):
     c = np.where(rng.random(n) < 0.6, b, rng.integers(0, 6, n))
     many = rng.integers(0, 12, (n, 2))
     return np.column_stack([a, b, c, many]), [6, 6, 6, 12, 12]
+
+
+def draw(seed: int, p: int, n: int, most: int = 4) -> tuple[np.ndarray, np.ndarray]:
+    """Codes (n, p) of variables that share a hidden cause and copy each other now and then, and their levels."""
+    rng = np.random.default_rng(seed)
+    levels = rng.integers(2, most + 1, p)
+    mixed = 0.5 * rng.random((n, 1)) + 0.5 * rng.random((n, p))
+    codes = np.minimum((mixed * levels).astype(np.int64), levels - 1)
+    for j in range(1, p):
+        if rng.random() < 0.3:
+            copied = rng.random(n) < 0.7
+            codes[copied, j] = np.minimum(codes[copied, j - 1], levels[j] - 1)
+    return codes, levels
+
+
+def observed_df(x, y, S, dm):
+    """Degrees of freedom of the levels that occur in each configuration of S."""
+    strata: dict = {}
+    for row in dm.tolist():
+        strata.setdefault(tuple(row[s] for s in S), []).append((row[x], row[y]))
+    seen = [[len(set(column)) for column in zip(*rows, strict=True)] for rows in strata.values()]
+    return sum((r - 1) * (c - 1) for r, c in seen)

@@ -154,3 +154,10 @@ def compare_adjustment(m: np.ndarray, x, y, z, answers) -> None:
 
     found = [ours("optimal"), ours("canonical"), str(pycupc.is_adjustment_set(named(m), x, y, z)).upper()]
     assert found == [line.strip() for line in answers], (m.tolist(), x, y, z)
+
+
+def fitted_graph(rng, p: int = 12, n: int = 300):
+    """The CPDAG of a random DAG, and data that have nothing to do with it."""
+    m = cpdag(random_dag(rng, p, 0.25))
+    X = rng.standard_normal((n, p)) @ rng.standard_normal((p, p))
+    return named(m), X

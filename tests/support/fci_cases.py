@@ -1,6 +1,6 @@
 """Random problems for `fci` and `rfci`, pcalg's answers to them, and the recorded ones in golden/latent.
 
-``R_LIBS=... python tests/fci_cases.py fci rfci`` records them anew.
+``R_LIBS=... python tests/support/fci_cases.py fci rfci`` records them anew.
 """
 
 import json

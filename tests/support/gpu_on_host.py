@@ -16,7 +16,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from common import ROOT, assert_same, take
+from common import ROOT, assert_noncolliders, assert_same, take
 from near_copies import assert_same_evidence, near_copies
 
 import pycupc
@@ -40,6 +40,7 @@ ARGUMENTS = ("gx", "gy", "bx", "by", "seed")
 GRAPH_FILES: Files = {
     "correlation/correlation": ("centre<double>", "centre<float>", "correlate"),
     "graph/inspect": ("inspect",),
+    "graph/noncolliders": ("noncolliders",),
     "graph/neighbours": ("level0", "count_neighbours", "list_neighbours", "weakest_evidence"),
     "graph/removals": ("settle", "finish"),
 }
@@ -53,6 +54,7 @@ WALK_FILES: Files = GRAPH_FILES | {
 #: Those of a whole run on discrete data, with the tests.
 FILES: Files = {
     "graph/neighbours": ("count_neighbours", "list_neighbours", "weakest_evidence"),
+    "graph/noncolliders": ("noncolliders",),
     "graph/removals": ("settle",),
     "discrete/data": ("pack_codes", "enter_results"),
     "discrete/pairs": ("contingency_pairs", "tally_pairs"),
@@ -298,6 +300,8 @@ def compare_data(engine, data, alpha: float, levels: int = 1, **options) -> pycu
     """The answer, which is that of the CPU engine, with at least so many levels."""
     fit, expected = (pycupc.skeleton(data, alpha=alpha, engine=e, **options) for e in (engine, "cpu"))
     assert_same(fit, expected)
+    if fit.sepset.noncolliders is not None:  # several devices list none
+        assert_noncolliders(fit)
     assert len(fit.n_edgetests) >= levels
     np.testing.assert_allclose(fit.pMax, expected.pMax, rtol=1e-6, atol=1e-300)
     return fit

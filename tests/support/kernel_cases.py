@@ -15,6 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from pycupc import KCI
+from pycupc.independence.kernel.kci import KernelData
+from pycupc.independence.kernel.test import KernelTest
+
 KERNEL_GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "kernel"
 #: A test: x, y and S.
 Key = tuple[int, int, tuple[int, ...]]
@@ -135,6 +139,14 @@ def main() -> None:
         S = np.array([[*key[2], -1, -1, -1][:3] for key in keys], dtype=np.int64)
         np.savez_compressed(KERNEL_GOLDEN / f"{kind}_n{n}.npz", X=X, x=x, y=y, S=S, p=of_causal_learn(X, keys))
         print(kind, n, len(keys), flush=True)
+
+
+def made(X: np.ndarray, keys: list[Key], **how: Any) -> np.ndarray:
+    """The p-values of a `KernelTest`, of all tests of a size in one call."""
+    test, out = KernelTest(KernelData.of(X), 0.05, KCI(), **how), np.empty(len(keys))
+    for at, x, y, S in by_size(keys):
+        out[at] = test.p_of_tests(x, y, S)
+    return out
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ from itertools import combinations
 from types import SimpleNamespace
 
 import numpy as np
+import orientation_oracle as oracle
 from common import take
 
 from pycupc.engines.cpu import CpuEngine
@@ -139,3 +140,30 @@ def random_case(rng: np.random.Generator, p_max: int = 12):
 def noise_test(x: int, y: int, S, seed: int) -> float:
     """A p-value that is a hash of the question."""
     return ((sum(2**s for s in S) * 7919 + x * 104729 + y * 1299709 + seed * 15485863) % 997) / 997
+
+
+def check_against_contract(skeleton, cells, err_msg, want=None, **options):
+    """The graph, what set each arrowhead, the way and the tries, as the contract written out has them: in `want`."""
+    graph, reasons, *way = want or oracle.orient(skeleton, Cells(cells), **options)
+    got = orient_dense(skeleton, Cells(cells), **options)
+    np.testing.assert_array_equal(got.graph, graph, err_msg=err_msg)
+    assert dict(got.trace) == reasons, err_msg
+    assert [got.status, got.n_tries] == way, err_msg
+    return {got.status, *(why[0] for why in reasons.values())}
+
+
+def graph_of(text, p):
+    """ "0-1 0>2" as a matrix."""
+    graph = np.zeros((p, p), dtype=int)
+    for edge in text.split():
+        a, b = int(edge[0]), int(edge[2])
+        graph[a, b] = 1
+        graph[b, a] = edge[1] == "-"
+    return graph
+
+
+def one_triple(cells, p_empty, p_b, maj_rule=False):
+    """0 - 1 - 2 with p-values given for the empty set and for {1}."""
+    skeleton = np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]], dtype=bool)
+    test = {"indep_test": lambda x, y, S, stat: p_b if S else p_empty}
+    return check_dense(skeleton, Cells(cells), None, None, 0.5, maj_rule=maj_rule, **test)

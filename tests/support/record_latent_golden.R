@@ -1,4 +1,4 @@
-# pcalg's answers to the problems of a file of R code that makes a list `cases` of arguments of fci() or rfci(): tests/fci_cases.py
+# pcalg's answers to the problems of a file of R code that makes a list `cases` of arguments of fci() or rfci(): tests/support/fci_cases.py
 # writes it, and reads what this prints. Rscript record_latent_golden.R FILE fci|rfci
 suppressMessages(library(pcalg))
 show <- function(what, v) cat(what, format(v, digits = 17, trim = TRUE, scientific = TRUE), "\n")

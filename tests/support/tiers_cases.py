@@ -119,7 +119,7 @@ def recorded() -> list[tuple[dict, SimpleNamespace]]:
 
 
 def record(rscript: str, folder: Path) -> None:
-    """Record the answers of an installed tpc: `python tests/tiers_cases.py`."""
+    """Record the answers of an installed tpc: `python tests/support/tiers_cases.py`."""
     rng, cases = np.random.default_rng(2026), []
     problems = [random_problem(rng, gaussian=k % 3 == 0) for k in range(400)]
     for problem, answer in zip(problems, live_tpc(rscript, folder, problems), strict=True):

@@ -1,10 +1,14 @@
 """The base installation does its work without the packages of the extras, and says what a missing one is for."""
 
+import os
+import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from small_tables import chain_table
 
 import pycupc
 from pycupc import cli
@@ -51,3 +55,16 @@ def test_a_data_frame_as_input_imports_nothing(monkeypatch):
     frame = pd.DataFrame(np.random.default_rng(1).normal(size=(50, 4)), columns=list("abcd"))
     monkeypatch.setitem(sys.modules, "pandas", None)
     assert pycupc.pc(frame, alpha=0.05).labels == ("a", "b", "c", "d")
+
+
+def test_only_the_libraries_that_are_needed_are_imported(here):
+    """A CSV file needs neither pandas nor pyarrow; an array needs no library of tables."""
+    np.savetxt("d.csv", chain_table(), delimiter=",", header="a,b,c,d,e", comments="")
+    code = (
+        "import sys, numpy, pycupc; pycupc.pc('d.csv'); pycupc.pc(numpy.loadtxt('d.csv', delimiter=',', skiprows=1));"
+        "print(sorted({'pandas', 'polars', 'pyarrow', 'narwhals', 'xarray', 'anndata', 'scipy.sparse', 'torch', 'cupy',"
+        " 'openpyxl'} & set(sys.modules)))"
+    )
+    env = {**os.environ, "PYTHONPATH": str(Path(pycupc.__file__).parent.parent)}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env, check=True)
+    assert done.stdout.strip() == "[]"

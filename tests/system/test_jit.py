@@ -1,4 +1,6 @@
-"""Compiled code that is kept on disk."""
+"""Compiled code: its cache on disk, and the cases in which plain Python runs."""
+
+from collections import Counter
 
 
 def test_compiled_code_of_other_sources_is_thrown_away(tmp_path):
@@ -23,3 +25,38 @@ def test_compiled_code_of_other_sources_is_thrown_away(tmp_path):
     assert forget_stale_code(cache, [source])
     assert not (cache / "b.nbi").exists()
     assert not forget_stale_code(tmp_path / "missing", [source])
+
+
+def test_plain_python_takes_few_steps_for_each_part(monkeypatch):
+    from pycupc.system import jit
+
+    monkeypatch.setattr(jit, "_plain_steps", Counter())
+    half = jit.MOST_PLAIN_STEPS // 2
+    taken = [(half, "a", True), (half, "a", True), (1, "a", False), (half, "b", True), (2 * half, "b", False)]
+    for steps, part, wanted in taken:
+        with jit.plain_if_small(steps, part) as plain:
+            assert plain == wanted, (steps, part)
+    with jit.always_compiled(), jit.plain_if_small(0, "c") as plain:
+        assert not plain
+    with jit.plain_if_small(0, "c") as plain:
+        assert plain
+
+
+def test_an_inlined_function_is_plain_python_for_python_and_compiled_for_compiled_code():
+    from pycupc.system.jit import compiled, jit_inlined
+
+    @jit_inlined
+    def kind(x):
+        return x if isinstance(x, list) else [x]  # no compiled code can return either
+
+    @jit_inlined
+    def twice(x):
+        return x + x
+
+    def four_times(x):
+        return twice(twice(x))
+
+    assert kind([1]) == kind(1) == [1]
+    assert four_times("ab") == "abababab"
+    assert compiled(four_times)(1.5) == 6.0
+    assert not twice.signatures

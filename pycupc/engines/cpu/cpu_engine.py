@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Sequence
 from functools import cache, partial
 from typing import Literal, cast
@@ -21,7 +22,7 @@ from pycupc.engines.cpu.level_pieces import Tested, pieces_of, test_elsewhere
 from pycupc.engines.cpu.pruning.largest_p_values import PrunedTests
 from pycupc.engines.cpu.pruning.plan import PruningMode
 from pycupc.engines.cpu.setwise_levels import SetwiseTests
-from pycupc.engines.cpu.tuning import COLUMN_BYTES, ENTRY_TESTS, HUB, SAMPLED_FROM, SIEVE_FROM
+from pycupc.engines.cpu.tuning import COLUMN_BYTES, ENTRY_TESTS, HUB, MOST_PACE, SAMPLED_FROM, SIEVE_FROM
 from pycupc.engines.cpu.walk_arrays import Cutoff
 from pycupc.engines.protocol import (
     KEPT_BYTES,
@@ -123,6 +124,7 @@ class CpuEngine(Engine):
             self._tests = SetwiseTests(cast("SetwiseTest", test), self.threads)
         self._first = FirstGraph(test.p, self._gaps, self._fixed)
         self._graph: Graph | None = None  # exists from level 0 on
+        self._pace = 1.0  # time of the side before, over its estimate
 
     def _compile(self, level: int) -> None:
         if self._gaussian:
@@ -206,10 +208,9 @@ class CpuEngine(Engine):
 
     def _level0(self, cutoff: float) -> LevelResult:
         graph = self._graph = self._tests.level0(cutoff, self._gaps, self._fixed, self._division)
-        row, kept = graph.rows(), ~graph.fixed
-        n_pairs, n_kept = int(self._first.tested().sum()), int(np.count_nonzero(kept)) // 2
+        n_pairs, n_kept = int(self._first.tested().sum()), int(np.count_nonzero(~graph.fixed)) // 2
         x, y, p = self._tests.side_b_of_level0
-        more = self._first.has_candidates(np.concatenate([row[(row > graph.neighbours) & kept], x]))
+        more = self._first.has_candidates(lambda: np.append(graph.later_ends(), x))
         n_tests, none = n_pairs + n_kept + len(x), np.zeros((len(x), 0), dtype=np.int32)
         return LevelResult(0, x, y, none, p, n_tests, n_pairs - n_kept, 0, more)
 
@@ -222,9 +223,9 @@ class CpuEngine(Engine):
         free = free_memory() if need > SURELY_FREE else 2**62
         self._refuse_beyond(free, need, level, degrees)
         findings, kept = graph.no_findings(self.threads), self._division.kept
+        progress = self._level_progress(level, degrees, findings)
         if kept is not None:
             kept.begin(level, findings.take, *FINISHED)
-        progress = self._level_progress(level, degrees, findings)
         at_once = self._gaussian.at_once(graph, level, cutoff, findings) if self._gaussian and kept is None else None
         n_careful = at_once or 0
         for side_b in (False, True) if at_once is None else ():
@@ -240,7 +241,8 @@ class CpuEngine(Engine):
             decided = np.flatnonzero(findings.done == ANSWERED)
             check_level(graph, decided, findings, level, partial(self._first_separating, pruning=False))
         self._refuse_beyond(free, lists + KEPT_BYTES * len(stays), level, degrees)
-        self._graph = graph.restricted(stays, self._tests.z(graph.smallest(findings, stays), level))
+        smallest = graph.smallest(findings, stays)
+        self._graph = graph.restricted(stays, lambda entries: self._tests.z(smallest[entries], level))
         return LevelResult(level, *separated, len(separated.x), n_careful, more, *made)
 
     def _test_side(
@@ -248,12 +250,24 @@ class CpuEngine(Engine):
         progress: threads.Progress | None,
     ) -> int:  # fmt: skip
         """Test the targets of a side, here or elsewhere; returns the number of doubtful tests."""
-        n_careful, elsewhere = 0, self._division.elsewhere
-        if elsewhere is not None:
-            seconds = self._tests.seconds(graph, targets, level)
-            pieces = pieces_of(targets, seconds, graph.rows(), self.threads, elsewhere.n_workers)
-            if len(pieces) > 1:
-                return self._test_elsewhere(elsewhere, graph, pieces, level, findings, progress)
+        if (elsewhere := self._division.elsewhere) is None:
+            return self._test_here(graph, targets, level, cutoff, findings, progress)
+        seconds, begin = self._tests.seconds(graph, targets, level), time.perf_counter()
+        pieces = pieces_of(targets, self._pace * seconds, graph.rows(), self.threads, elsewhere.n_workers)
+        if len(pieces) > 1:
+            n_careful, took = self._test_elsewhere(elsewhere, graph, pieces, level, findings, progress)
+        else:
+            n_careful = self._test_here(graph, targets, level, cutoff, findings, progress)
+            took = self.threads * (time.perf_counter() - begin)
+        self._pace = min(max(took / max(float(seconds.sum()), 1e-9), 1.0), MOST_PACE)
+        return n_careful
+
+    def _test_here(
+        self, graph: Graph, targets: Targets, level: int, cutoff: float, findings: Findings,
+        progress: threads.Progress | None,
+    ) -> int:  # fmt: skip
+        """`_test_side` by threads of this process."""
+        n_careful = 0
         for work, tests in self._tests.rounds(graph, targets, level, cutoff, findings):
             n_careful += threads.run(work, self.threads, tests, progress)
         return n_careful
@@ -261,20 +275,20 @@ class CpuEngine(Engine):
     def _test_elsewhere(
         self, elsewhere: Elsewhere, graph: Graph, pieces: list[NDArray[np.int64]], level: int, findings: Findings,
         progress: threads.Progress | None,
-    ) -> int:  # fmt: skip
-        """`_test_side` by workers."""
-        n_careful = 0
+    ) -> tuple[int, float]:  # fmt: skip
+        """`_test_side` by workers; also the seconds of their threads."""
+        n_careful, took = 0, 0.0
 
         def take(tested: Tested, tests: int) -> None:
-            nonlocal n_careful
-            n_careful += tested.n_careful
+            nonlocal n_careful, took
+            n_careful, took = n_careful + tested.n_careful, took + tested.seconds
             self._tests.count_pruned(tested.made, tested.bounds)
             if progress is not None:
                 progress.tests += tests
                 progress.report(progress.tests)
 
         test_elsewhere(elsewhere, graph, level, pieces, findings, take)
-        return n_careful
+        return n_careful, took
 
     def test_entries(
         self, graph: Graph, entries: NDArray[np.int64], level: int, findings: Findings

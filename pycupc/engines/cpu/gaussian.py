@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Generator, Iterable, Iterator
+from contextlib import suppress
 from functools import cached_property, partial
 from typing import Literal
 
@@ -17,7 +18,7 @@ from pycupc.engines.cpu import level0, level0_sieve, level1, threads
 from pycupc.engines.cpu.graph import ANSWERED, Findings, Graph, Indices, Separated, Targets
 from pycupc.engines.cpu.pruning.delta import Proofs
 from pycupc.engines.cpu.pruning.largest_p_values import PrunedTests, SmallestZ
-from pycupc.engines.cpu.pruning.plan import Pruning, PruningMode, Way
+from pycupc.engines.cpu.pruning.plan import LevelWalk, Pruning, PruningMode, Way
 from pycupc.engines.cpu.pruning.pruned_sides import load, pruned_side
 from pycupc.engines.cpu.row_items import Merged, RowWork, cuts, items_of, number_of_items, whole_rows
 from pycupc.engines.cpu.set_walk import walk_items
@@ -29,8 +30,11 @@ from pycupc.engines.cpu.tuning import (
     HUB,
     INLINE_TESTS,
     MOST_ITEMS,
+    NARROW,
     PREFIX_SECONDS,
+    ROOMY,
     ROWS_SHARE,
+    SLOWER_PER_MEMBER,
     TASK_TESTS,
     TEST_SECONDS,
     TESTS_PER_SECOND,
@@ -51,7 +55,6 @@ from pycupc.engines.cpu.walk_arrays import (
     work_space,
 )
 from pycupc.engines.protocol import Division, Floats, Ints, Mask, Pairs
-from pycupc.graph.lists import starts
 from pycupc.independence.gaussian import fisher_z
 from pycupc.independence.gaussian.centred_columns import Columns
 from pycupc.independence.gaussian.correlation import Correlations
@@ -62,6 +65,8 @@ from pycupc.system.machine import free_memory
 Reading = Literal["dense", "rows", "sieve"]
 #: The arrays of a thread; without outcomes, these are the findings themselves.
 Space = tuple[Outcomes | None, Matrices, WalkWork]
+#: Those that no thread uses, by the largest level and the number of neighbours that they have room for.
+Spaces = dict[tuple[int, int], list[Space]]
 
 
 class GaussianTests:
@@ -84,7 +89,8 @@ class GaussianTests:
             MatrixSource(correlations.dense()) if dense else ColumnSource(correlations.columns())
         )
         self._mode: PruningMode = pruning
-        self._at_once: tuple[Graph, int, tuple[Indices, Indices]] | None = None  # see `_rows_at_once`
+        self._spaces: Spaces = {}
+        self._walk: LevelWalk | None = None  # of the level that is running
         self._made = self._bounds = 0  # numbers of tests that pruned sides of the level made, and of bounds
         self._pruned_levels: list[PrunedTests] = []
         self._proofs: tuple[Graph, Proofs] | None = None  # of the graph of the level that is running
@@ -135,26 +141,25 @@ class GaussianTests:
         """Load the code that will prune a level, or compile it."""
         if level < 2 or self._rows_at_once(graph, level) is not None:
             return
-        for way in self._pruning.ways(graph, level):
+        for way in self._pruning.ways(level, self._seconds_of(graph, level)):
             targets = graph.targets(level, False, graph.no_findings(), self._n_threads)
             if self._pruning.choose(graph, targets, level, way).any():
                 load(way)
 
     def _rows_at_once(self, graph: Graph, level: int) -> tuple[Indices, Indices] | None:
         """The rows with tests of a level, if it is small, and their numbers of prefixes; else None."""
-        if self._at_once is not None and self._at_once[0] is graph and self._at_once[1] == level:
-            return self._at_once[2]
-        wide = subsets.is_wide(graph.widest, level)
-        if wide or self._mode == "always" or not isinstance(self._source, MatrixSource):
+        if self._mode == "always" or not isinstance(self._source, MatrixSource):
             return None
-        rows, table = np.flatnonzero(graph.degrees > level), subsets.binomial_table(graph.widest, level)
-        d = graph.degrees[rows]
-        prefixes, tests = table[d - 1, level - 1], d * table[d - 1, level].astype(np.float64)
-        seconds = PREFIX_SECONDS * prefixes.sum(dtype=np.float64) + TEST_SECONDS * tests.sum()
-        if TESTS_PER_SECOND * seconds >= INLINE_TESTS:
+        if TESTS_PER_SECOND * self._seconds_of(graph, level) >= INLINE_TESTS:
             return None
-        self._at_once = graph, level, (rows, prefixes)
-        return rows, prefixes
+        assert self._walk is not None
+        return self._walk.rows, self._walk.prefixes
+
+    def _seconds_of(self, graph: Graph, level: int) -> float:
+        """Estimated seconds of the walk over all rows of a level, both sides at once; inf if a row is wide."""
+        if self._walk is None or self._walk.graph is not graph or self._walk.level != level:
+            self._walk = LevelWalk.of(graph, level)
+        return self._walk.seconds
 
     def at_once(self, graph: Graph, level: int, cutoff: float, findings: Findings) -> int | None:
         """Make the tests of a level >= 1 if it is small; returns how many are doubtful, None if they are not made.
@@ -165,14 +170,12 @@ class GaussianTests:
         if found is None or not isinstance(source, MatrixSource):
             return None
         rows, prefixes = found
-        targets, certain, mirror = Targets(~graph.fixed, graph.degrees), Cutoff.around(cutoff), graph.lists.mirror
-        state = threads.new_state()[0]
+        certain, state = Cutoff.around(cutoff), threads.new_state()[0]
         if level == 1:
-            blocks = np.array([[0, source.p, 0]])
-            level1.work_on_blocks(source.C, graph, targets, certain, blocks, findings, mirror)(state)
+            level1.test_both_sides(source.C, graph, certain, findings, state)
         elif len(rows):
-            side = Side.of(graph, targets, level, certain)
-            PlainWalk.of_both_sides(source, graph, side, rows, prefixes, findings, mirror)(state)
+            side = Side.of(graph, Targets(~graph.fixed, graph.degrees), level, certain)
+            PlainWalk.of_both_sides(source, graph, side, rows, prefixes, findings, graph.lists.mirror)(state)
         return int(state[DOUBTFUL])
 
     def rounds(
@@ -185,14 +188,15 @@ class GaussianTests:
             yield self._level1(graph, targets, certain, findings), tests
             return
         self._pruning.refuse(graph, targets, level)
-        for way in self._pruning.ways(graph, level):
+        for way in self._pruning.ways(level, self._seconds_of(graph, level)):
             rows = self._pruning.choose(graph, targets, level, way)
             if rows.any():
                 chosen = targets.chosen & np.repeat(rows, graph.degrees)
                 left = yield from self._pruned(graph, chosen, level, way, certain, findings)
                 targets = graph.targets_at(targets.chosen & ~chosen | left)
         side = Side.of(graph, targets, level, certain)
-        yield PlainWalk.of_side(self._source, graph, targets, side, findings)
+        self._spaces = {kind: free for kind, free in self._spaces.items() if kind[0] >= level}
+        yield PlainWalk.of_side(self._source, graph, targets, side, findings, self._spaces)
 
     def _pruned(
         self, graph: Graph, chosen: Mask, level: int, way: Way, cutoff: Cutoff, findings: Findings
@@ -229,7 +233,7 @@ class GaussianTests:
     ) -> tuple[int, int]:
         """Compute r where pruning left it out, and remember the pairs that it answered; returns numbers of tests made
         and of bounds."""
-        missing = np.flatnonzero(np.isnan(separated.r))
+        missing = np.flatnonzero(np.isnan(separated.r)) if level > 1 else ()
         if len(missing):
             tests = separated.x[missing], separated.y[missing], separated.S[missing]
             separated.r[missing] = canonical_of(self._source, *tests, self._n_threads)
@@ -240,7 +244,7 @@ class GaussianTests:
         in_vain = np.bincount(graph.rows()[pruned & ~found], minlength=len(graph.offsets) - 1)
         made = separated.n_tests + made_so_far
         made -= findings.n_tests(np.flatnonzero(pruned & found)) + subsets.level_tests(graph.degrees, in_vain, level)
-        self._pruned_levels.append(PrunedTests(level, Cutoff.around(cutoff), graph, pruned))
+        self._pruned_levels.append(PrunedTests(level, Cutoff.around(cutoff), graph.without_z(), pruned))
         self._proofs = None
         return made, bounds
 
@@ -259,7 +263,7 @@ class GaussianTests:
         tests, source = targets.per_row * (graph.degrees - 1), self._source
         wide = (graph.degrees > HUB) & isinstance(source, ColumnSource)
         least = max(2 * TASK_TESTS, int(tests.sum()) // MOST_ITEMS)
-        blocks = _row_blocks(tests, least, np.flatnonzero(wide))
+        blocks = level1.row_blocks(tests, least, np.flatnonzero(wide))
         if isinstance(source, MatrixSource):
             blocks = np.ascontiguousarray(blocks[np.argsort(-blocks[:, 2], kind="stable")])
             return level1.work_on_blocks(source.C, graph, targets, cutoff, blocks, findings)
@@ -289,26 +293,28 @@ class PlainWalk(RowWork):
     """The tests of a level >= 2 without bounds: items for the walk over rows, whose parts are the prefixes of a row."""
 
     def __init__(
-        self, parts: Iterable[Part], side: Side, findings: Findings, unfinished: Indices, mirror: Indices = NO_MIRROR
-    ) -> None:
+        self, parts: Iterable[Part], side: Side, findings: Findings, unfinished: Indices, mirror: Indices = NO_MIRROR,
+        spaces: Spaces | None = None,
+    ) -> None:  # fmt: skip
         super().__init__(parts)
+        self._spaces: Spaces = {} if spaces is None else spaces
         self._side, self._mirror = side, mirror
         self._merged = Merged(*findings[:3], findings.done, np.zeros(len(side.chosen), dtype=np.bool_), unfinished)
         self._of_findings = Outcomes(*findings[:3]) if len(mirror) else None
 
     @classmethod
     def of_side(
-        cls, source: CorrelationSource, graph: Graph, targets: Targets, side: Side, findings: Findings
+        cls, source: CorrelationSource, graph: Graph, targets: Targets, side: Side, findings: Findings, spaces: Spaces
     ) -> tuple[PlainWalk, int]:
         """The tests of one side, and their number, as they take time."""
         binomials, d, level = side.binomials, graph.degrees, side.level
         prefixes, sets = binomials[d - 1, level - 1], binomials[d - 1, level].astype(np.float64)
         seconds = PREFIX_SECONDS * prefixes * (targets.per_row > 0) + TEST_SECONDS * targets.per_row * sets
-        least = np.maximum(TASK_TESTS, GATHER_SHARE * d * d)
+        least = np.maximum(TASK_TESTS / max(SLOWER_PER_MEMBER * level, 1.0), GATHER_SHARE * d * d)
         items, piece = items_of(graph, TESTS_PER_SECOND * seconds, least, prefixes)
         ends = prefixes[items[:, ROW]], items[:, PIECES]
         items[:, FIRST], items[:, END] = cuts(*ends, piece), cuts(*ends, piece + 1)
-        walk = cls(source.parts(graph, items), side, findings, number_of_items(items, source.p))
+        walk = cls(source.parts(graph, items), side, findings, number_of_items(items, source.p), spaces=spaces)
         return walk, int(items[:, WORK].sum(dtype=np.float64))
 
     @classmethod
@@ -324,21 +330,17 @@ class PlainWalk(RowWork):
 
     def _make_space(self, d: int) -> Space:
         level = self._side.level
-        lengths = {"t": level - 1, "d": d, "width": d + BLOCK}
-        work = work_space(WalkWork, level=level, elimination=canonical_space(level), **lengths)
+        most = -(-level // ROOMY) * ROOMY if d <= NARROW else level
+        with suppress(KeyError, IndexError):
+            return self._spaces[most, d].pop()
+        lengths = {"t": most - 1, "d": d, "width": d + BLOCK}
+        work = work_space(WalkWork, level=most, elimination=canonical_space(most), **lengths)
         return self._of_findings or Outcomes.of(d), work_space(Matrices, **lengths), work
+
+    def _finish(self, space: Space) -> None:
+        t, d = space[1].column.shape
+        self._spaces.setdefault((t + 1, d), []).append(space)
 
     def _walk(self, part: Part, space: Space, state: State) -> None:
         side = self._side._replace(C=part.C, neighbours=part.neighbours)
         walk_items(side, part.items, part.following, self._mirror, self._merged, *space, state)
-
-
-def _row_blocks(tests: Indices, least: int, alone: Indices) -> Indices:
-    """Consecutive rows low .. high - 1 of about `least` tests each; the rows `alone` are blocks of their own.
-
-    int64 (m, 3): low, high, and the number of tests.
-    """
-    before = starts(tests)
-    cuts = np.flatnonzero(np.diff(before[1:] // least)) + 1
-    cuts = np.unique(np.concatenate([[0, len(tests)], cuts, alone, alone + 1]))
-    return np.column_stack([cuts[:-1], cuts[1:], np.diff(before[cuts])])

@@ -24,10 +24,9 @@ from pycupc.engines.cpu.neighbour_lists import (
     list_settled,
     look_up,
 )
-from pycupc.engines.cpu.tuning import INLINE_TESTS, PART_ENTRIES
+from pycupc.engines.cpu.threads import in_parts
 from pycupc.engines.protocol import Floats, Ints, Lists, Mask, Questions
 from pycupc.graph.lists import spans, starts
-from pycupc.system.machine import run_in_threads
 
 #: The findings about an entry: they may change; all of its tests have been made, or pruning has answered them.
 OPEN, TESTED, ANSWERED = 0, 1, 2
@@ -129,6 +128,7 @@ class Graph:
         self, offsets: Indices, neighbours: Ints, fixed: Mask, z: Floats | Callable[[Indices], Floats]
     ) -> None:
         self.offsets, self.neighbours, self.fixed, self._z = offsets, neighbours, fixed, z
+        self._waits = False  # whether its z has yet to be joined from that of several levels
         self.degrees = offsets[1:] - offsets[:-1]  # int64 (p,): number of neighbours of each variable
         self.widest = int(self.degrees.max(initial=0))
 
@@ -147,9 +147,18 @@ class Graph:
         own = (lambda entries: z(edge[entries])) if callable(z) else z[edge]
         return cls(np.searchsorted(rows, np.arange(p + 1)), neighbours, never[edge], own)
 
+    def without_z(self) -> Graph:
+        """The same lists, to be kept or sent: z may need the graph of the level before."""
+        return Graph(self.offsets, self.neighbours, self.fixed, np.zeros(0))
+
     def rows(self) -> Ints:
         """x of every entry."""
         return np.repeat(np.arange(len(self.offsets) - 1, dtype=np.int32), self.degrees)
+
+    def later_ends(self) -> Ints:
+        """y of the edges x < y that are not fixed."""
+        rows = self.rows()
+        return rows[(rows > self.neighbours) & ~self.fixed]
 
     def edges(self) -> tuple[Ints, Ints, Floats]:
         """x, y and z of `State`."""
@@ -183,7 +192,7 @@ class Graph:
         def fill(first: int, end: int) -> None:
             rank[first:end], smallest[first:end] = -1, np.inf
 
-        _in_parts(fill, n, n, n_threads)
+        in_parts(fill, n, n, n_threads, "neighbour lists")
         return Findings(rank, np.zeros(n), smallest, {}, np.zeros(n, np.int8))
 
     @cached_property
@@ -197,7 +206,7 @@ class Graph:
         def find(first: int, end: int) -> None:
             find_mirror_entries(lists, (first, end), following)
 
-        _in_parts(find, len(following), len(self.neighbours), n_threads)
+        in_parts(find, len(following), len(self.neighbours), n_threads, "neighbour lists")
         return lists
 
     def targets(self, level: int, side_b: bool, findings: Findings, n_threads: int = 1) -> Targets:
@@ -210,7 +219,7 @@ class Graph:
         def choose(first: int, end: int) -> None:
             choose_targets(lists, findings.rank, level, side_b, (first, end), chosen, per_row)
 
-        _in_parts(choose, len(per_row), len(chosen), n_threads)
+        in_parts(choose, len(per_row), len(chosen), n_threads, "neighbour lists")
         return Targets(chosen, per_row)
 
     def targets_at(self, some: Mask | Indices) -> Targets:
@@ -227,7 +236,7 @@ class Graph:
         def count(first: int, end: int) -> None:
             count_settled(lists, rank, (first, end), counts)
 
-        _in_parts(count, len(degrees), len(rank), n_threads)
+        in_parts(count, len(degrees), len(rank), n_threads, "neighbour lists")
         number = Settled(*counts.T)
         first_gone, first_kept = starts(number.separated), starts(number.stay)
         entries, stay = (np.empty(first[-1], dtype=np.int64) for first in (first_gone, first_kept))
@@ -237,7 +246,7 @@ class Graph:
             gone = entries, x, y, r
             list_settled(lists, rank, findings.r, (first, end), first_gone, gone, first_kept, stay)
 
-        _in_parts(list_them, len(degrees), len(rank), n_threads)
+        in_parts(list_them, len(degrees), len(rank), n_threads, "neighbour lists")
         S = self._sets(level, entries, x, findings, n_threads)
         n_tests = (int(number.rank_high.sum()) << 32) + int(number.rank_low.sum()) + len(entries)
         n_tests += sum(far.rank for e, far in findings.far.items() if rank[e] == FAR)
@@ -256,7 +265,7 @@ class Graph:
             part, members = slice(first, end), np.empty(level, dtype=np.int64)
             look_up(lists, findings.rank, binomials, entries[part], x[part], members, S[part])
 
-        _in_parts(look, len(entries), len(entries), n_threads)
+        in_parts(look, len(entries), len(entries), n_threads, "neighbour lists")
         for e, found in findings.far.items():
             if findings.rank[e] == FAR:
                 k = int(np.searchsorted(entries, e))
@@ -268,17 +277,18 @@ class Graph:
         """The smallest squared partial correlation of either side's tests."""
         return np.minimum(findings.smallest[entries], findings.smallest[self.lists.mirror[entries]])
 
-    def restricted(self, entries: Indices, z: Floats) -> Graph:
-        """The graph of these entries alone; `z` of this level joins the z of the earlier ones."""
+    def restricted(self, entries: Indices, z: Callable[[Indices], Floats]) -> Graph:
+        """The graph of these entries alone; `z` of this level joins the z of the earlier levels.
+
+        `z`: a function of entries of the new graph. It is called when somebody asks, or the graph after the new one is
+        made: then many edges are gone, whose z nobody has asked for.
+        """
         lists = np.searchsorted(entries, self.offsets), self.neighbours[entries], self.fixed[entries]
-        return Graph(*lists, np.minimum(self.z(entries), z))
+        known = self.z(entries) if self._waits else None
 
+        def joined(some: Indices) -> Floats:
+            return np.minimum(self.z(entries[some]) if known is None else known[some], z(some))
 
-def _in_parts(work: Callable[[int, int], None], n: int, n_entries: int, n_threads: int) -> None:
-    """Call work(first, end) for parts of range(n), which have `n_entries` in all, in threads where it pays."""
-    if n_entries < INLINE_TESTS:
-        work(0, n)
-        return
-    size = -(-n // (1 + n_entries // PART_ENTRIES))
-    parts = ((first, min(first + size, n)) for first in range(0, n, size))
-    run_in_threads(lambda part: work(*part), parts, n_threads)
+        graph = Graph(*lists, joined)
+        graph._waits = True
+        return graph

@@ -15,9 +15,10 @@ from pycupc.engines.cpu.threads import DOUBTFUL, STOP, State, Work
 from pycupc.engines.cpu.tuning import FIRST_SETS, LEVEL1_TILE, NEXT_SETS, SPARSE
 from pycupc.engines.cpu.walk_arrays import NO_MIRROR, Cutoff
 from pycupc.engines.protocol import Floats, Ints
+from pycupc.graph.lists import starts
 from pycupc.independence.gaussian.partial_correlation import given_one
 from pycupc.independence.gaussian.tolerances import PIVOT_FLOOR
-from pycupc.system.jit import compiled, jit_inlined, jit_part
+from pycupc.system.jit import compiled, jit_inlined, jit_part, plain_if_small
 from pycupc.system.numba_names import uint64
 
 
@@ -44,10 +45,9 @@ class Pair(NamedTuple):
 
 
 def work_on_blocks(
-    C: Floats, graph: Graph, targets: Targets, cutoff: Cutoff, blocks: Indices, findings: Findings,
-    mirror: Indices = NO_MIRROR,
-) -> Work:  # fmt: skip
-    """The tests of all targets of a side, the correlations given as a matrix; `mirror`: those of both sides, if given.
+    C: Floats, graph: Graph, targets: Targets, cutoff: Cutoff, blocks: Indices, findings: Findings
+) -> Work:
+    """The tests of all targets of a side, the correlations given as a matrix.
 
     `blocks`, int64 (m, 3): consecutive rows low .. high - 1, and the number of their tests. Threads take them in turn.
     """
@@ -55,9 +55,32 @@ def work_on_blocks(
 
     def work(state: State) -> None:
         tile = _tile(C, graph.neighbours, graph.widest, len(C))
-        _run_blocks(tile, *lists, mirror, cutoff, blocks, following, found, findings.done, state)
+        _run_blocks(tile, *lists, NO_MIRROR, cutoff, blocks, following, found, findings.done, state)
 
     return work
+
+
+def row_blocks(tests: Indices, least: int, alone: Indices) -> Indices:
+    """Consecutive rows low .. high - 1 of about `least` tests each; the rows `alone` are blocks of their own.
+
+    int64 (m, 3): low, high, and the number of tests.
+    """
+    before = starts(tests)
+    cuts = np.flatnonzero(np.diff(before[1:] // least)) + 1
+    cuts = np.unique(np.concatenate([[0, len(tests)], cuts, alone, alone + 1]))
+    return np.column_stack([cuts[:-1], cuts[1:], np.diff(before[cuts])])
+
+
+def test_both_sides(C: Floats, graph: Graph, cutoff: Cutoff, findings: Findings, state: State) -> None:
+    """The tests of both sides by one thread; by plain Python if they are few."""
+    d = graph.degrees
+    with plain_if_small(int((d * d).sum()) // 3, "level 1") as plain, np.errstate(divide="ignore", invalid="ignore"):
+        block, tile = np.array([0, len(C), 0]), _tile(C, graph.neighbours, graph.widest, len(C))
+        given = tile, graph.offsets, ~graph.fixed, graph.lists.mirror, cutoff
+        if plain:
+            _run_block(*given, block, findings[:3], findings.done, state)
+        else:
+            _run_blocks(*given, block[None], np.zeros(1, np.int64), findings[:3], findings.done, state)
 
 
 def run_rows(
@@ -196,27 +219,33 @@ def _clear_tile(tile, offsets, x0, x1):
 
 @compiled
 def _run_blocks(tile, offsets, chosen, mirror, cutoff, blocks, following, findings, done, state):  # noqa: PLR0913
-    """Test the rows of one block after the other, in tiles of LEVEL1_TILE rows x by as many rows y.
-
-    `findings` are those that are arrays, but for `done`, which becomes TESTED.
-    """
+    """Test the rows of one block after the other."""
     while state[STOP] == 0:
         q = take_item(following, state)
         if q >= len(blocks):
             break
-        for x0 in range(blocks[q, 0], blocks[q, 1], LEVEL1_TILE):
-            x1 = x0 + LEVEL1_TILE if x0 + LEVEL1_TILE < blocks[q, 1] else blocks[q, 1]
-            _load_tile(tile, offsets, x0, x1)
-            for y0 in range(0, len(tile.C), LEVEL1_TILE):
-                if state[STOP] != 0:
-                    return
-                for x in range(x0, x1):
-                    _test_row(tile, offsets, chosen, mirror, cutoff, x, x - x0, y0, findings, state)
-            _clear_tile(tile, offsets, x0, x1)
-        for e in range(offsets[blocks[q, 0]], offsets[blocks[q, 1]]):
-            if chosen[e]:
-                done[e] = TESTED
-        count_tests(state, float(blocks[q, 2]))
+        _run_block(tile, offsets, chosen, mirror, cutoff, blocks[q], findings, done, state)
+
+
+@jit_inlined
+def _run_block(tile, offsets, chosen, mirror, cutoff, block, findings, done, state):  # noqa: PLR0913
+    """Test the rows of a block, in tiles of LEVEL1_TILE rows x by as many rows y.
+
+    `findings` are those that are arrays, but for `done`, which becomes TESTED.
+    """
+    for x0 in range(block[0], block[1], LEVEL1_TILE):
+        x1 = x0 + LEVEL1_TILE if x0 + LEVEL1_TILE < block[1] else block[1]
+        _load_tile(tile, offsets, x0, x1)
+        for y0 in range(0, len(tile.C), LEVEL1_TILE):
+            if state[STOP] != 0:
+                return
+            for x in range(x0, x1):
+                _test_row(tile, offsets, chosen, mirror, cutoff, x, x - x0, y0, findings, state)
+        _clear_tile(tile, offsets, x0, x1)
+    for e in range(offsets[block[0]], offsets[block[1]]):
+        if chosen[e]:
+            done[e] = TESTED
+    count_tests(state, float(block[2]))
 
 
 @jit_inlined

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from pycupc.engines.cpu.combinations import unrank
 from pycupc.engines.protocol import Ints, Mask
-from pycupc.system.jit import compiled
+from pycupc.system.jit import compiled_for_large
 
 Indices = NDArray[np.int64]
 
@@ -29,7 +29,7 @@ class NeighbourLists(NamedTuple):
     mirror: Indices
 
 
-@compiled
+@compiled_for_large
 def find_mirror_entries(lists, rows, following):
     """Write `mirror` of the entries whose neighbour is in `rows`; `following`, the first entry of each row on entry, is
     used up.
@@ -50,7 +50,7 @@ def find_mirror_entries(lists, rows, following):
             e += 1
 
 
-@compiled
+@compiled_for_large
 def choose_targets(lists, rank, level, side_b, rows, chosen, per_row):
     """Write the targets of a side in these rows."""
     offsets, neighbours = lists.offsets, lists.neighbours
@@ -63,7 +63,7 @@ def choose_targets(lists, rank, level, side_b, rows, chosen, per_row):
                 per_row[x] += 1
 
 
-@compiled
+@compiled_for_large
 def count_settled(lists, rank, rows, counts):
     """Write the numbers of `Settled` of these rows."""
     offsets, mirror = lists.offsets, lists.mirror
@@ -81,7 +81,7 @@ def count_settled(lists, rank, rows, counts):
                 counts[x, 0] += mirror[e] > e
 
 
-@compiled
+@compiled_for_large
 def list_settled(lists, rank, r, rows, first_gone, gone, first_kept, kept):
     """Write the entries of these rows that stay, and those that are separated with x, y and r, from the places on where
     each row begins.
@@ -98,7 +98,7 @@ def list_settled(lists, rank, r, rows, first_gone, gone, first_kept, kept):
                 k += 1
 
 
-@compiled
+@compiled_for_large
 def look_up(lists, rank, binomials, entries, x, members, S):
     """Write the separating sets of entries in rows x, but for those kept apart; `members` is work space for one."""
     offsets, neighbours = lists.offsets, lists.neighbours

@@ -14,7 +14,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.engines.cpu.tuning import INLINE_TESTS, TICK
+from pycupc.engines.cpu.tuning import INLINE_TESTS, PART_ENTRIES, TICK
+from pycupc.system.jit import plain_if_small
 from pycupc.system.limits import NoThreadError, start_unawaited
 from pycupc.system.machine import single_products
 
@@ -74,6 +75,7 @@ class _Crew:
         # The threads that run, or have run; and those that have ended.
         self._begun: list[int] = []
         self._ended: list[int] = []
+        self._awaited = 0  # number of threads, once no further one is started: the last that ends wakes the caller
         self._wake = threading.Semaphore(0)
 
     def work_as(self, k: int) -> None:
@@ -87,7 +89,8 @@ class _Crew:
             self.states[:, STOP] = 1
         finally:
             self._ended.append(k)
-            self._wake.release()
+            if len(self._ended) == self._awaited:
+                self._wake.release()
 
     def run(self, progress: Progress | None) -> None:
         """Start the threads, unless one has ended, as nothing is left to take then, and wait for their ends."""
@@ -96,6 +99,7 @@ class _Crew:
             with single_products():
                 while started < len(self.states) and not self._ended and self._starts(started):
                     started += 1
+                self._awaited = started
                 while len(self._ended) < started:
                     if progress is not None:
                         progress.report(progress.tests + int(self.states[:, TESTS].sum()))
@@ -130,3 +134,21 @@ def drawing(tasks: Iterable[Task]) -> Work:
             state[TESTS] += task(state)
 
     return work
+
+
+def in_parts(work: Callable[[int, int], None], n: int, n_entries: int, n_threads: int, part: str) -> None:
+    """Call work(first, end) for parts of range(n), which have `n_entries` in all, in threads where it pays.
+
+    A few entries are left to plain Python; `part`: as of `plain_if_small`.
+    """
+    if n_entries < INLINE_TESTS:
+        with plain_if_small(n_entries // 2, part):
+            work(0, n)
+        return
+    size = -(-n // (1 + n_entries // PART_ENTRIES))
+
+    def task(first: int, _: State) -> int:
+        work(first, min(first + size, n))
+        return 0
+
+    run(drawing(partial(task, first) for first in range(0, n, size)), n_threads, n_entries)

@@ -23,27 +23,32 @@ TASK_TESTS = 250_000
 MOST_ITEMS = 1 << 16
 #: Number of tests made in a second, by which the time of a walk is compared with tests.
 TESTS_PER_SECOND = 2.5e8
+#: The time of the walk, over its estimate from `PREFIX_SECONDS` and `TEST_SECONDS`, for each member of a set: items are
+#: smaller by this factor. Measured at levels 3 to 15.
+SLOWER_PER_MEMBER = 0.6
 #: An item has at least this many tests for each number that it first gathers from C (d x d for a row of degree d).
 GATHER_SHARE = 20
-#: Entries of the neighbour lists that a task goes through where a level is set up or settled: about a millisecond.
+#: Entries that a task goes through, at most a millisecond: of the neighbour lists, where a level is set up or settled,
+#: and of C, at level 0.
 PART_ENTRIES = 1 << 17
 
 # -- workers of an executor -------------------------------------------------------------------------------------------
 
-#: Seconds of a piece of a level that a worker tests, estimated, with all threads: a side of less than two pieces is
+#: Seconds of a piece of a level that a worker tests, estimated, with all threads: a side of less than two of them is
 #: tested at home, as sending the graph and the findings of 200,000 entries takes some milliseconds.
-PIECE_SECONDS = 0.01
-#: Pieces for each worker at most, so that workers of different speed end together; and the number of workers that is
-#: assumed before any has replied.
-PIECES_PER_WORKER, WORKERS_AT_FIRST = 4, 4
+PIECE_SECONDS = 0.005
+#: Sizes of the pieces of each worker, the large ones first, so that workers end together; and how long the smallest is
+#: at least, in `PIECE_SECONDS`: a piece takes about 4 ms more than its tests. Measured. The first that fits counts.
+PIECE_SHARES = ((4, 2, 1, 1), 4), ((3, 1), 2), ((1,), 1)
+#: The number of workers that is assumed before any has replied.
+WORKERS_AT_FIRST = 4
+#: The estimates are corrected by the time of the side before, up to this factor: tests of large sets take longer.
+MOST_PACE = 20.0
 
 # -- levels 0 and 1 ---------------------------------------------------------------------------------------------------
 
-#: Rows and columns of a tile in the inspection of C: a tile and its mirror image fit the cache of a core together.
-INSPECTED_TILE = 256
-#: Entries of C in a block of level 0, 2 megabytes. With a quarter, handing blocks to two threads took longer than the
-#: blocks: 3.0 ms instead of 1.3 ms for 1,200 variables, 43 ms instead of 16 ms for 5,000.
-LEVEL0_ENTRIES = 1 << 18
+#: Rows and columns of a tile in the inspection of C: a tile and its mirror image fit the cache of a core.
+INSPECTED_TILE = 64
 #: Level 1: sets looked at together, few at first, where a separating set is most likely. Measured.
 FIRST_SETS, NEXT_SETS = 16, 64
 #: Level 1: rows x by rows y of a tile, whose rows of C stay in the cache. Measured.
@@ -86,6 +91,9 @@ SMALLER_ALPHAS = 40
 #: Targets are filled up to whole blocks of this many, the width of a vector of 512 bits: few are left to scalar
 #: instructions. The work space of a thread is made for numbers of neighbours that are multiples of `SPACE`.
 BLOCK, SPACE = 8, 16
+#: Work spaces for rows with up to `NARROW` neighbours have room for sets of the next multiple of `ROOMY` members, so
+#: that threads find them again at the next levels: to make one takes a tenth of a millisecond where 16 threads begin.
+NARROW, ROOMY = 64, 4
 #: Rows with up to this number of neighbours, then twice that number, and so on, have their items in turn, so that work
 #: spaces fit them.
 LEAST_WIDTH = 32
@@ -110,6 +118,9 @@ OPEN_PAIRS, SHARES, OPEN_SHARES = 512, 8, 4
 ENTRY_TESTS = 1_000_000
 #: Sets of one size of a pair that are tested rather than searched. Measured.
 FEW_SETS = 5000
+#: Room for members of separating sets in a round of searches, 16 megabytes: as far as it goes, threads search several
+#: sizes of a pair at the same time.
+SEARCHED_MEMBERS = 1 << 21
 #: Seconds of tests, made one by one because bounds do not hold, of which a warning tells.
 WORTH_A_WARNING = 60.0
 

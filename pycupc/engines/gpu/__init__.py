@@ -4,6 +4,7 @@ kernels/README.md follows a level from here to the kernels.
 
 gpu_engine.py               the engine: takes the problem, runs level after level
 device_graph.py             the graph between levels: level 0, neighbour lists, removals, records
+noncolliders.py             which paths are no colliders, for the orientation, from the records of the whole run
 levels.py                   a level before it runs: the host's knowledge about it, the parameters of its kernels
 schur.py                    the tests of a level by the Schur walk, engine "gpu"
 device_sieve.py             level 0 as a sieve, and a matrix for each row, where the correlation matrix does not fit

@@ -14,6 +14,7 @@ from pycupc.engines.gpu import device_tuning
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.levels import LevelTests, Outlook, canonical_doubles, level_of
+from pycupc.engines.gpu.noncolliders import NONCOLLIDERS, KeptRecords
 from pycupc.engines.gpu.sharing import Member
 from pycupc.engines.gpu.structures import Classes, Counters, Graph, Level, Records, RowCounts, f64, i32, i64, ptr
 from pycupc.engines.protocol import EngineError, Finished, Floats, Ints, LevelResult, Pairs
@@ -96,6 +97,7 @@ class DeviceGraph:
         self.pruned: list[int] = []  # the levels at which bounds decided pairs
         self._share = 0.0  # share of the running level's work items that blocks have taken
         self._copying: list[Any] = []  # records that are being copied to the host
+        self._records = KeptRecords()
         self.outlook = Outlook(p * (p - 1), p - 1, 0, (0,) * 6, 1.0, float(p * (p - 1)), False)
 
     @classmethod
@@ -103,7 +105,7 @@ class DeviceGraph:
         """Kernels that a level needs besides its tests."""
         if level:
             return [SETTLE, FINISH]
-        return [*cls.first_kernels(), WEAKEST]
+        return [*cls.first_kernels(), WEAKEST, NONCOLLIDERS]
 
     @classmethod
     def first_kernels(cls) -> list[KernelName]:
@@ -183,8 +185,12 @@ class DeviceGraph:
         """Whether a tested pair (x, y) had a candidate, another neighbour of x in the graph before level 0."""
         if self._gaps is None:
             return tests > 0 and self.p > 2
-        x, y, _ = self.edges()  # side B tests (y, x) where side A kept the edge
-        return self._first.has_candidates(y if self._fixed is None else y[~self._fixed.holds(x, y)])
+
+        def kept() -> NDArray[np.integer]:
+            x, y, _ = self.edges()  # side B tests (y, x) where side A kept the edge
+            return y if self._fixed is None else y[~self._fixed.holds(x, y)]
+
+        return self._first.has_candidates(kept)
 
     # ---------------------------------------------------------------- levels from 1 on
 
@@ -248,6 +254,7 @@ class DeviceGraph:
         if self._dev.copies.done:
             self._copying.clear()
         self._copying.append(running.found)
+        self._records.keep(running.level, running.found, c.records)
         found = self._download(running.level, running.found.data.ptr, c.records)
         self.results.append(LevelResult(running.level, *found, *numbers))
         return self.results[-1]
@@ -286,6 +293,7 @@ class DeviceGraph:
     def resume(self, levels: Sequence[Finished], cutoff: Callable[[int], float]) -> None:
         """Turn the graph after level 0 into the graph after `levels`, the first ones of a run."""
         dev, p, (last, x, y, z, *_) = self._dev, self.p, levels[-1]
+        self._records.forget()
         self.results = [level.result for level in levels[1:]]
         self.pruned = [level.result.level for level in levels if level.answered is not None]
         if not last.level:
@@ -321,3 +329,7 @@ class DeviceGraph:
             side_a = np.flatnonzero(x < y)  # by positions: twice as fast as by True and False
             self._edges = x[side_a], y[side_a], z[side_a]
         return self._edges
+
+    def noncolliders(self) -> Ints | None:
+        """As of `State`, unless the devices of several share the levels or the graph has not been tested."""
+        return None if self.member or self._room is None else self._records.noncolliders(self._dev, self.present)

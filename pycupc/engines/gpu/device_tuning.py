@@ -139,6 +139,8 @@ STAGING, PIECE = 64 << 20, 1 << 20
 DIRECT = 4 << 20
 #: Threads that copy. Log, "The whole call".
 COPY_THREADS = max(1, min(4, os.cpu_count() or 1))
+#: Bytes of records, at most, that stay on the device until the end of a run, and paths that it lists. Judged.
+KEPT_RECORDS, MOST_PATHS = 1 << 28, 1 << 20
 #: Bytes of a result, at most, that go to page-locked memory, not to ordinary memory. Judged.
 MOST_LOCKED = 2 << 30
 

@@ -311,12 +311,13 @@ class GpuEngine(AnsweringOnCpu):
         test, graph = self._of_correlations, self._started()
         with self._session():
             graph.wait()
-            edges = graph.edges()
+            edges, paths = graph.edges(), graph.noncolliders()
         if not graph.pruned:
-            return State(*edges)
+            return State(*edges, noncolliders=paths)
         cutoffs = {level: test.cutoff(level) for level in graph.pruned}
         removed = [(level.level, level.x.copy(), level.y.copy()) for level in graph.results]
-        return State(*edges, SmallestZ(self.device.index, test.data, cutoffs, removed, *edges, self._in_rows()))
+        unfinished = SmallestZ(self.device.index, test.data, cutoffs, removed, *edges, self._in_rows())
+        return State(*edges, unfinished, noncolliders=paths)
 
     def sample(self) -> Sampled | None:
         test, graph = self._of_correlations, self._started()

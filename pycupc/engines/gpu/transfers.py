@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import itertools
 import math
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
@@ -54,22 +56,18 @@ class Transfers:
             return
         if self._staging is None:
             self._staging = self._cp.cuda.alloc_pinned_memory(device_tuning.STAGING)
+        staging = int(self._staging.ptr)
         for start in range(0, total, device_tuning.STAGING):
             self._stream.synchronize()  # an earlier copy may still read the staging memory
-            pieces = [
-                (int(self._staging.ptr) + at - start, at, min(device_tuning.PIECE, total - at))
-                for at in range(start, min(start + device_tuning.STAGING, total), device_tuning.PIECE)
-            ]
-            fills = [_threads().submit(ctypes.memmove, to, source + at, size) for to, at, size in pieces]
+            filling = _Filling(source + start, staging, min(device_tuning.STAGING, total - start))
             self._filling = True
             try:
                 if start == 0:
                     yield
-                for (to, at, size), fill in zip(pieces, fills, strict=True):
-                    fill.result()
-                    self._copy(target + at, to, size, 1, self._stream.ptr)
+                for at, size in filling.stretches():
+                    self._copy(target + start + at, staging + at, size, 1, self._stream.ptr)
             finally:
-                wait(fills)  # then no thread reads the array any more
+                filling.end()
                 self._filling = False
 
     def write(self, target: int, array: NDArray[Any]) -> None:
@@ -106,6 +104,53 @@ class Transfers:
             address = int(memory.ptr)
         self._copy(address, source, nbytes, 2, stream.ptr)
         return memory
+
+
+class _Filling:
+    """Copies an array to staging memory, piece by piece, in several threads, which begin at once.
+
+    One thread sends the pieces to the device: if each sent its own, they would wait for each other in the driver.
+    """
+
+    def __init__(self, source: int, staging: int, total: int) -> None:
+        self._source, self._staging, self._total = source, staging, total
+        self._next = itertools.count(
+            0, device_tuning.PIECE
+        ).__next__  # where the next piece begins that nobody has taken
+        self._filled = bytearray(-(-total // device_tuning.PIECE))
+        helpers = min(device_tuning.COPY_THREADS, len(self._filled)) - 1
+        self._helpers = [_threads().submit(self._fill_all) for _ in range(helpers)]
+
+    def _fill(self) -> bool:
+        """Fill the next piece, unless all are taken."""
+        at = self._next()
+        if at >= self._total:
+            return False
+        ctypes.memmove(self._staging + at, self._source + at, min(device_tuning.PIECE, self._total - at))
+        self._filled[at // device_tuning.PIECE] = True
+        return True
+
+    def _fill_all(self) -> None:
+        while self._fill():
+            pass
+
+    def stretches(self) -> Iterator[tuple[int, int]]:
+        """Fill what nobody has taken; where each stretch that is ready begins, and its number of bytes."""
+        sent = 0
+        while sent < self._total:
+            if not self._fill():
+                time.sleep(0)  # the others finish their last pieces
+            missing = self._filled.find(0, sent // device_tuning.PIECE)
+            end = self._total if missing < 0 else missing * device_tuning.PIECE
+            if end > sent:
+                yield sent, end - sent
+                sent = end
+
+    def end(self) -> None:
+        """Wait until no thread reads the array any more, also where pieces are left."""
+        while self._next() < self._total:
+            pass
+        wait(self._helpers)
 
 
 @functools.cache

@@ -6,8 +6,11 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from pycupc.data.content import Content
 from pycupc.data.mixed import MixedTable
+from pycupc.data.text_columns import MOST_LEVELS
 from pycupc.independence.choice import Choice, Wishes, wish
 from pycupc.independence.mixed.data import MixedImputation, as_gapped, as_imputed, as_mixed
 from pycupc.independence.mixed.mix_ci_test import flexCItest, flexCItwd, mixCItest, mixCItwd
@@ -18,10 +21,6 @@ from pycupc.system.localised_message import Message, Words
 
 #: The functions that stand for the flexible variants of the tests.
 _FLEXIBLE = (flexCItest, flexCItwd, flexMItest)
-
-
-#: Arguments of `pycupc.choose` that choose another test of a table that holds words.
-_OTHERS: tuple[dict[str, Any], ...] = ({"drop_non_numeric": True}, {"test": "discrete"})
 
 
 def _how(request: Request) -> dict[str, Any]:
@@ -57,12 +56,29 @@ def _choice(content: Content, wishes: Wishes) -> Choice | None:
     if not content.found:
         return chosen(Message("{this}", this=this))
     reason = _of_both(content, "{found}, so that the test of numbers and categories together runs ({this})", this)
-    return chosen(reason, _OTHERS, unexpected=True)
+    return chosen(reason, _others(content), unexpected=True)
+
+
+def _may_be_categories(content: Content) -> bool:
+    """Whether each column of numbers holds so few whole ones that they may be taken for categories."""
+    table = content.table
+    assert isinstance(table, MixedTable)
+    columns = (own[~np.isnan(own)] for own in table.values.T[~table.categorical])
+    return all(bool((own == np.rint(own)).all()) and len(np.unique(own)) <= MOST_LEVELS for own in columns)
+
+
+def _others(content: Content) -> tuple[dict[str, Any], ...]:
+    """Arguments of `pycupc.choose` that choose another test of a table that holds words."""
+    if not content.found:
+        return ()
+    return {"drop_non_numeric": True}, *([{"test": "discrete"}] if _may_be_categories(content) else ())
 
 
 def _of_both(content: Content, text: str, this: Words, **facts: Any) -> Message:
     """A choice for a table that holds words, and how to choose another."""
-    text += "; {left_out} leaves the words out, {discrete} takes every value for a category"
+    text += "; {left_out} leaves the words out"
+    if _may_be_categories(content):
+        text += ", {discrete} takes every value for a category"
     left_out = Words("drop_non_numeric=True", "a table without these columns", "--drop-non-numeric")
     discrete = wish("test", "discrete", 'indepTest = "disCItest"')
     return Message(text, found=content.found, this=this, left_out=left_out, discrete=discrete, **facts)
@@ -92,7 +108,7 @@ def _gapped_choice(content: Content, wishes: Wishes) -> Choice | None:
     text = "each test takes the rows that are complete in its variables ({this}); others: {others}"
     reason = _with_gaps(content, text, this, others=others)
     unexpected = bool(content.found) or wishes.missing == "auto"
-    alternatives = (*({"missing": way} for way in ways), *(_OTHERS if content.found else ()))
+    alternatives = (*({"missing": way} for way in ways), *_others(content))
     return Choice(GAPPED.name, mixCItwd, data, content, reason, alternatives, unexpected, reads=("quirks",))
 
 
@@ -104,7 +120,7 @@ def _imputed_choice(content: Content, wishes: Wishes) -> Choice | None:
 
     this = Words(f"missing='impute={M}', impute_seed={seed}", in_shell=f"--missing impute={M} --impute-seed {seed}")
     reason = _with_gaps(content, "{M} imputations by chained equations are tested together ({this})", this, M=M)
-    data, others = imputed_mixed(table, M, seed), ({"missing": "testwise"}, *(_OTHERS if content.found else ()))
+    data, others = imputed_mixed(table, M, seed), ({"missing": "testwise"}, *_others(content))
     return Choice(
         IMPUTED.name, mixMItest, data, content, reason, others, unexpected=bool(content.found), reads=("quirks",)
     )

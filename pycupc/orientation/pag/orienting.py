@@ -59,14 +59,14 @@ class Orienting:
         self._paths: list[Reason] = []
         self._seen = np.zeros(max(self.p, 2 * len(skeleton)) + 1, dtype=np.int64)
         self._work = np.zeros((3, self.p + 3), dtype=np.int64)
-        with plain_if_small(self._steps):
+        with plain_if_small(self._steps // 2, "PAGs"):
             self.graph = undirected(skeleton)
         self.graph.entry[KIND] = CIRCLE
         self._owner = owners(self.graph.entry)
 
-    def compiling(self) -> AbstractContextManager[None]:
+    def compiling(self) -> AbstractContextManager[bool]:
         """For what follows, of which small graphs are oriented by plain Python."""
-        return plain_if_small(20 * self._steps)
+        return plain_if_small(self._steps // 2, "PAGs")
 
     def left(self) -> SparseGraph:
         """The edges left, with their marks."""

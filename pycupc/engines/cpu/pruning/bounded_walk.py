@@ -79,7 +79,7 @@ def _condition(w, u, s, d):
         for c in range(low):
             w.B[u + 1, k, c] = (w.B[u, k, w.source[c]] - f * w.given[c]) * w.scale[c] * w.scale[own]
         for c in range(uint64(low), uint64(n)):
-            w.B[u + 1, k, c] = (w.B[u, k, c + shift] - f * w.given[c]) * w.scale[c] * w.scale[own]
+            w.B[u + 1, k, c] = (w.B[u, k, uint64(c) + shift] - f * w.given[c]) * w.scale[c] * w.scale[own]
         w.B[u + 1, k, own] = 0.0
 
 

@@ -15,9 +15,9 @@ from pycupc.engines.cpu.pruning.delta import load_row
 from pycupc.engines.cpu.pruning.node import BASE, ROOT, child, root
 from pycupc.engines.cpu.row_items import count_tests, take_item
 from pycupc.engines.cpu.threads import REFUSED, STOP
-from pycupc.engines.cpu.walk_arrays import AT, DEGREE, END, FIRST, LEFT, ROW, START, Cutoff, Side, X
+from pycupc.engines.cpu.walk_arrays import AT, DEGREE, END, FIRST, LEFT, ROW, START, WORK, Cutoff, Side, X
 from pycupc.engines.protocol import Floats, Mask
-from pycupc.system.atomics import atomic_add
+from pycupc.system.atomics import atomic_add, atomic_min_rank
 from pycupc.system.jit import compiled, jit_inlined, jit_part
 
 #: Rows whose smallest delta is below this are not searched: their pivots might be doubtful.
@@ -30,15 +30,15 @@ class PairOutcomes(NamedTuple):
     found: Indices  # (m,) NONE, SEPARATED, LEFT or UNSOUND, after the sizes that have no separating set
     n_sizes: Indices  # (m,) number of these sizes
     # members: (m, level): its first separating set: positions among the neighbours without the target itself; smallest:
-    # (m, k) smallest r^2 met, by size. They may be empty: they are not wanted then.
+    # (rows, k) smallest r^2 met in a row, by size. They may be empty: they are not wanted then.
     members: Indices
     smallest: Floats
 
     @classmethod
-    def of(cls, m: int, level: int, sizes: int, *, members: bool = True) -> PairOutcomes:
-        """Nothing is known yet of m targets; `level`: largest size, `sizes`: number of sizes, 0: no smallest r^2."""
+    def of(cls, m: int, level: int, sizes: tuple[int, int] = (0, 0), *, members: bool = True) -> PairOutcomes:
+        """Nothing is known yet of m targets; `level`: largest size, `sizes`: number of rows, and of their sizes."""
         own = np.zeros((m if members else 0, level), np.int64)
-        return cls(np.full(m, LEFT), np.zeros(m, np.int64), own, np.full((m if sizes else 0, sizes), np.inf))
+        return cls(np.full(m, LEFT), np.zeros(m, np.int64), own, np.full(sizes, np.inf))
 
 
 class Search(NamedTuple):
@@ -51,17 +51,25 @@ class Search(NamedTuple):
     allowance: Floats
     price: Floats
     wide: Mask  # (p,): rows whose sets are too many to be numbered (`subsets.is_wide`)
-    # begin, end: (p,): the sizes of a row among `Sizes`.
+    # begin, end: (m,): the sizes of a target among `Sizes`. Several targets of questions may be the same pair, in order
+    # of their sizes: the first that is separated decides, and the search about those behind it may end.
     begin: Indices
     end: Indices
     asked: Mask  # (E,): see `NodeWork.asked`; empty if all candidates are
+    separated: Indices  # (p,): number of the smallest size known so far with a separating set, -1: none is
+
+
+@jit_inlined
+def _is_void(search, row, k):
+    """Whether a smaller size than number k is known to have a set that separates the pair."""
+    return 0 <= search.separated[row] < k
 
 
 @jit_part
-def _find(side, nodes, sets, w, allowance, state):
+def _find(side, search, row, k, nodes, sets, w, state):
     """Whether a set of the node in slot ROOT separates the pair, which is then in w.first: NONE, SEPARATED or LEFT."""
-    slot = ROOT
-    while slot >= ROOT and state[STOP] == 0:
+    slot, allowance = ROOT, search.allowance[row]
+    while slot >= ROOT and state[STOP] == 0 and not _is_void(search, row, k):
         outcome = examine(side, nodes, slot, sets, w, state)
         if outcome == SEPARATED:
             for t in range(side.level):
@@ -92,7 +100,7 @@ def _take(nodes, w):
 
 
 @jit_part
-def _decide(side, nodes, sets, w, allowance, state):
+def _decide(side, search, row, size, nodes, sets, w, state):
     """NONE if no set of slot BASE separates the pair, SEPARATED with the first that does in w.first, or LEFT.
 
     The first question is whether any set separates the pair. If one does, the members of the first such set follow one
@@ -106,7 +114,7 @@ def _decide(side, nodes, sets, w, allowance, state):
             _take(nodes, w)
             k = -1 if known == side.level - 2 else 0
             continue
-        found = _find(side, nodes, sets, w, allowance, state)
+        found = _find(side, search, row, size, nodes, sets, w, state)
         if found == LEFT or (k < 0 and (found == NONE or known == side.level - 1)):
             return found
         k = 0 if k < 0 else k + (found == NONE)
@@ -117,10 +125,10 @@ def _decide(side, nodes, sets, w, allowance, state):
 def _search_pair(side, search, item, o, sizes, outcomes, own, nodes, sets, w, state):  # noqa: PLR0913 - compiled code
     """Decide a pair, a size of sets after the other; returns NONE, SEPARATED or LEFT."""
     d, i, found = item[DEGREE], search.targets[o] - item[START], NONE
-    w.list[0], k, end = item[AT], search.begin[item[ROW]], search.end[item[ROW]]
+    row, w.list[0], k, end = item[ROW], item[AT], search.begin[o], search.end[o]
     for t in range(d if len(search.asked) > 0 else 0):
         w.asked[t] = search.asked[item[START] + t]
-    while found == NONE and k < end:
+    while found == NONE and k < end and not _is_void(search, row, k):
         level = sizes.level[k]
         cutoff = Cutoff(sizes.value[k], sizes.low[k], sizes.high[k])
         here = Side(side.C, side.neighbours, side.chosen, side.hint, side.binomials, cutoff, level)
@@ -128,11 +136,13 @@ def _search_pair(side, search, item, o, sizes, outcomes, own, nodes, sets, w, st
         w.smallest[0] = math.inf
         w.variables[level], w.variables[level + 1] = item[X], side.neighbours[item[AT] + i]
         root(own.R, own.delta, d, i, level, nodes)
-        found = _decide(here, nodes, sets, w, search.allowance[item[ROW]], state)
-        if o < len(outcomes.smallest):
-            outcomes.smallest[o, k] = w.smallest[0]
+        found = _decide(here, search, row, k, nodes, sets, w, state)
+        if row < len(outcomes.smallest):
+            outcomes.smallest[row, k] = w.smallest[0]
         k += found == NONE
-    outcomes.n_sizes[o] = k - search.begin[item[ROW]]
+    outcomes.n_sizes[o] = k - search.begin[o]
+    if found == SEPARATED:
+        atomic_min_rank(search.separated, row, k)
     if found == SEPARATED and o < len(outcomes.members):
         for t in range(sizes.level[k]):
             outcomes.members[o, t] = w.first[t] - (w.first[t] > i)
@@ -163,8 +173,8 @@ def search_items(side, search, items, following, sizes, proofs, outcomes, merged
     """Decide the pairs of one item after the other.
 
     `side.level` and `side.cutoff` are those of `sizes` where the findings are entered into `merged`, else not read; if
-    they are not entered, the items are counted instead of the tests. The nanoseconds of a search are counted by the
-    steps made, at times measured once on one machine, so that every machine decides the same pairs.
+    they are not entered, the work of an item is counted instead of its tests. The nanoseconds of a search are counted
+    by the steps made, at times measured once on one machine, so that every machine decides the same pairs.
     """
     enters = len(merged.rank) > 0
     while state[STOP] == 0 and state[REFUSED] == 0:
@@ -194,4 +204,4 @@ def search_items(side, search, items, following, sizes, proofs, outcomes, merged
                     merged.done[search.targets[o]] = ANSWERED
             count_tests(state, float(side.binomials[item[DEGREE] - 1, side.level]) * n_decided)
         else:
-            count_tests(state, 1.0)
+            count_tests(state, float(item[WORK]))

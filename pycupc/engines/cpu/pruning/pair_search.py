@@ -13,18 +13,18 @@ from pycupc.engines.cpu import threads, tuning
 from pycupc.engines.cpu.conditional_covariances import Sizes
 from pycupc.engines.cpu.graph import Indices
 from pycupc.engines.cpu.pruning.bounded_walk_arrays import UNSOUND
-from pycupc.engines.cpu.pruning.branch import SEPARATED
+from pycupc.engines.cpu.pruning.branch import NONE, SEPARATED
 from pycupc.engines.cpu.pruning.branch_and_bound import PairOutcomes, Search, search_items
 from pycupc.engines.cpu.pruning.delta import Proofs, find_delta, row_space
 from pycupc.engines.cpu.pruning.minimum_search import Descent, search_smallest
 from pycupc.engines.cpu.pruning.node import search_space
 from pycupc.engines.cpu.pruning.plan import PruningMode
-from pycupc.engines.cpu.row_items import NOTHING, RowWork
+from pycupc.engines.cpu.row_items import NOTHING, RowWork, cuts
 from pycupc.engines.cpu.submatrices import by_width
 from pycupc.engines.cpu.threads import State
-from pycupc.engines.cpu.tuning import INLINE_TESTS
-from pycupc.engines.cpu.walk_arrays import AT, DEGREE, END, FIRST, ROW, START, Cutoff, Part, Side, X
-from pycupc.engines.protocol import Floats, Mask, Questions
+from pycupc.engines.cpu.tuning import INLINE_TESTS, SEARCHED_MEMBERS
+from pycupc.engines.cpu.walk_arrays import AT, DEGREE, END, FIRST, ROW, START, WORK, Cutoff, Part, Side, X
+from pycupc.engines.protocol import Floats, Ints, Mask, Questions
 from pycupc.engines.subsets import about, by_degree, exact_rank
 from pycupc.graph.lists import spans, starts
 from pycupc.graph.questions import TEST_SECONDS
@@ -98,10 +98,11 @@ class PairSearch:
         """
         reached = [self._reached_of(i, size) for i, size in zip(pairs.tolist(), first.tolist(), strict=True)]
         facts = pairs, reached, self._sizes, self._allowance(spent)
-        work = _SearchedPairs(self._C, self._questions, self._asked, *facts)
+        work = _SearchedPairs(self._C, self._questions, self._asked, *facts, n_threads)
         threads.run(work, n_threads, INLINE_TESTS, progress)
+        found = work.outcomes()
         each = enumerate(zip(pairs.tolist(), first.tolist(), z.tolist(), reached, strict=True))
-        return {i: self._outcome(work.outcomes, k, i, size, least, known) for k, (i, size, least, known) in each}
+        return {i: self._outcome(found, k, i, size, least, known) for k, (i, size, least, known) in each}
 
     def _reached_of(self, i: int, first: int) -> Reached:
         size, positions = self._reached.get(i, (first, None))
@@ -160,43 +161,50 @@ class PairSearch:
 
 
 class _SearchedPairs(RowWork):
-    """The search about pairs, each of which is an item: a row of its own, with the candidates and, last, y.
+    """The search about pairs, each of which is a row of its own, with the candidates and, last, y.
 
-    `outcomes`: of each pair.
+    An item is some of the sizes of a pair, one after the other: one item for all of them with one thread, or if there
+    is a budget, which all sizes of a pair share. Small sizes and pairs with many candidates come first.
     """
 
     def __init__(
         self, C: Floats, questions: Questions, asked: Mask, pairs: Indices, reached: list[Reached], sizes: Sizes,
-        allowance: Floats,
+        allowance: Floats, n_threads: int,
     ) -> None:  # fmt: skip
         offsets, k = questions.candidates.offsets, len(pairs)
         number = offsets[pairs + 1] - offsets[pairs]
-        of_row, at = starts(number + 1), spans(offsets[pairs], number)
-        neighbours, own_asked = np.empty(of_row[-1], dtype=np.int32), np.ones(of_row[-1], dtype=np.bool_)
-        last = of_row[1:] - 1
-        of_candidate = np.delete(np.arange(of_row[-1]), last)
-        neighbours[of_candidate], own_asked[of_candidate] = questions.candidates.members[at], asked[at]
-        neighbours[last] = questions.y[pairs]
-        items = np.zeros((k, 9), dtype=np.int64)
-        items[:, ROW] = items[:, FIRST] = items[:, END] = np.arange(k)
-        items[:, END] += 1
-        items[:, START] = items[:, AT] = of_row[:-1]
-        items[:, DEGREE], items[:, X] = number + 1, questions.x[pairs]
-        items = items[np.argsort(-number, kind="stable")]
-        super().__init__(
+        of_row, neighbours, own_asked = _rows_of(questions, asked, pairs)
+        self._sizes, self._largest = sizes, int(min(questions.largest, number.max(initial=0)))
+        begin, end = _sizes_of_pairs(questions, number, reached)
+        most = SEARCHED_MEMBERS // (k * max(self._largest, 1)) if n_threads > 1 else 1
+        pieces = np.where(np.isinf(allowance), np.clip(end - begin, 1, max(most, 1)), 1)
+        self._first, row = starts(pieces)[:-1], np.repeat(np.arange(k), pieces)
+        piece = np.arange(len(row)) - self._first[row]
+        begin, end = (begin[row] + cuts((end - begin)[row], pieces[row], at) for at in (piece, piece + 1))
+        items = np.zeros((len(row), 9), dtype=np.int64)
+        items[:, ROW], items[:, FIRST], items[:, END] = row, np.arange(len(row)), np.arange(len(row)) + 1
+        items[:, START] = items[:, AT] = of_row[row]
+        items[:, DEGREE], items[:, X] = number[row] + 1, questions.x[pairs][row]
+        items[:, WORK] = piece == pieces[row] - 1  # a pair is counted with its largest sizes
+        items = items[np.lexsort((-number[row], piece))]
+        super().__init__([
             Part(C, neighbours, items[some], np.zeros(1, dtype=np.int64), int(items[some, DEGREE].max()))
             for some in by_width(items[:, DEGREE])
-        )
-        self._parts = list(self._parts)
-        end = np.minimum(questions.largest, number) + 1 - SMALLEST
-        begin = np.array([size - SMALLEST for size, _ in reached], dtype=np.int64)
-        known = np.array([positions is not None for _, positions in reached])
-        none = np.zeros(0)
-        begin, end, no = begin, np.where(known, begin, np.maximum(begin, end)), np.zeros(k, dtype=np.bool_)
-        self._search = Search(last, none, allowance, np.zeros(k), no, begin, end, own_asked)
+        ])  # fmt: skip
+        none, no, last = np.zeros(0), np.zeros(k, dtype=np.bool_), of_row[row + 1] - 1
+        separated = np.full(k, -1)
+        self._search = Search(last, none, allowance, np.zeros(k), no, begin, end, own_asked, separated)
         self._proofs = Proofs(np.zeros(k, dtype=np.int64), np.empty(of_row[-1]), np.empty(k))
-        self._sizes, self._largest = sizes, int(min(questions.largest, number.max(initial=0)))
-        self.outcomes = PairOutcomes.of(k, self._largest, len(sizes.level))
+        self._outcomes = PairOutcomes.of(len(row), self._largest, (k, len(sizes.level)))
+
+    def outcomes(self) -> PairOutcomes:
+        """The outcome of each pair: that of its first piece with another one than NONE."""
+        found, n_sizes, members, smallest = self._outcomes
+        begin, decided = self._search.begin, np.where(found != NONE, np.arange(len(found)), len(found))
+        by = np.minimum(np.minimum.reduceat(decided, self._first), np.append(self._first[1:], len(found)) - 1)
+        last = begin[by] + n_sizes[by]
+        smallest[np.arange(smallest.shape[1]) > last[:, None]] = np.inf  # of pieces behind it
+        return PairOutcomes(found[by], last - begin[self._first], members[by], smallest)
 
     def _make_space(self, d: int) -> Any:
         return row_space(d), *search_space(min(self._largest, d), d)
@@ -206,8 +214,29 @@ class _SearchedPairs(RowWork):
         own.row[0] = 0
         table, cutoff = np.zeros((0, 0), dtype=np.int64), Cutoff(0.0, 0.0, 0.0)
         side = Side(part.C, part.neighbours, NOTHING.left, NOTHING.unfinished, table, cutoff, 0)
-        shared = self._sizes, self._proofs, self.outcomes, NOTHING
+        shared = self._sizes, self._proofs, self._outcomes, NOTHING
         search_items(side, self._search, part.items, part.following, *shared, own, nodes, sets, w, state)
+
+
+def _rows_of(questions: Questions, asked: Mask, pairs: Indices) -> tuple[Indices, Ints, Mask]:
+    """The rows of these pairs: where each begins, int64 (k + 1,), its members, and whether they are asked."""
+    offsets = questions.candidates.offsets
+    number = offsets[pairs + 1] - offsets[pairs]
+    of_row, at = starts(number + 1), spans(offsets[pairs], number)
+    neighbours, own_asked = np.empty(of_row[-1], dtype=np.int32), np.ones(of_row[-1], dtype=np.bool_)
+    last = of_row[1:] - 1
+    of_candidate = np.delete(np.arange(of_row[-1]), last)
+    neighbours[of_candidate], own_asked[of_candidate] = questions.candidates.members[at], asked[at]
+    neighbours[last] = questions.y[pairs]
+    return of_row, neighbours, own_asked
+
+
+def _sizes_of_pairs(questions: Questions, number: Indices, reached: list[Reached]) -> tuple[Indices, Indices]:
+    """The first size of each pair that is searched, and the one after the last, among `Sizes`."""
+    end = np.minimum(questions.largest, number) + 1 - SMALLEST
+    begin = np.array([size - SMALLEST for size, _ in reached], dtype=np.int64)
+    known = np.array([positions is not None for _, positions in reached], dtype=np.bool_)
+    return begin, np.where(known, begin, np.maximum(begin, end))
 
 
 def _outcome(asked: Mask, sizes: range, last: int, positions: list[int] | None, z: float) -> Outcome:

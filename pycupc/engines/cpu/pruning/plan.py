@@ -8,7 +8,7 @@ test where rows are walked with bounds.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,6 +81,26 @@ def _pruned_seconds(way: Way, degrees: NDArray[np.int64], targets: NDArray[np.in
     return seconds
 
 
+class LevelWalk(NamedTuple):
+    """The rows with tests of a level, their numbers of prefixes, and estimated seconds, inf if a row is wide."""
+
+    graph: Graph
+    level: int
+    rows: NDArray[np.int64]
+    prefixes: NDArray[np.int64]
+    seconds: float
+
+    @classmethod
+    def of(cls, graph: Graph, level: int) -> LevelWalk:
+        rows = np.flatnonzero(graph.degrees > level)
+        if subsets.is_wide(graph.widest, level):
+            return cls(graph, level, rows, rows, np.inf)
+        table, d = subsets.binomial_table(graph.widest, level), graph.degrees[rows]
+        prefixes, tests = table[d - 1, level - 1], d * table[d - 1, level].astype(np.float64)
+        seconds = tuning.PREFIX_SECONDS * prefixes.sum(dtype=np.float64) + tuning.TEST_SECONDS * tests.sum()
+        return cls(graph, level, rows, prefixes, float(seconds))
+
+
 class Pruning:
     """Pruning for one problem; `mode` is a bool, "always" or "checked"."""
 
@@ -127,20 +147,22 @@ class Pruning:
     def refuse(self, graph: Graph, targets: Targets, level: int) -> None:
         """Raise EngineError if a row can neither be tried set by set nor be pruned."""
         degrees = graph.degrees
-        rows = (targets.per_row > 0) & subsets.are_too_many(degrees, level)
+        if not (too_many := subsets.are_too_many(degrees, level)).any():
+            return
+        rows = (targets.per_row > 0) & too_many
         if self.mode is not False:
             rows &= ~_may_go("search", degrees, level)
         limit = f"bounds are for rows of at most {tuning.MOST_SEARCHED} neighbours"
         subsets.refuse(rows, degrees, level, limit if self.mode else "pruning is switched off")
 
-    def ways(self, graph: Graph, level: int) -> tuple[Way, ...]:
-        """The ways that rows of this level may go; none where it is surely too small: quicker than to ask each row."""
+    def ways(self, level: int, seconds: float) -> tuple[Way, ...]:
+        """The ways that rows of this level may go; none where it is surely too small: quicker than to ask each row.
+
+        `seconds`: estimated, of the walk over all rows.
+        """
         if not self._by_cost:
             return WAYS if self.mode else ()
-        d = graph.widest
-        prefixes, sets = subsets.about(d - 1, level - 1), subsets.about(d - 1, level)
-        at_most = len(graph.degrees) * (tuning.PREFIX_SECONDS * prefixes + tuning.TEST_SECONDS * d * sets)
-        return WAYS if level > 1 and at_most > (tuning.WORTH if _loaded else tuning.WORTH_LOADING) else ()
+        return WAYS if level > 1 and seconds > (tuning.WORTH if _loaded else tuning.WORTH_LOADING) else ()
 
     def sound(self, graph: Graph, rows: Mask) -> Mask:
         """The given rows without the ill-conditioned ones, in which a pivot might be doubtful, bool (p,)."""

@@ -156,11 +156,11 @@ class SearchedSide(PrunedSide):
         walk = pair_seconds(graph.degrees, side.level)
         allowance, price = 1e9 * self._patience(walk), np.where(self._too_many, 0.0, 1e9 * walk)
         wide = subsets.are_wide(graph.degrees, side.level)
-        first, everything = np.zeros_like(graph.degrees), np.zeros(0, dtype=np.bool_)
-        self._search = Search(entries, self._bound, allowance, price, wide, first, first + 1, everything)
+        first, everything, none = np.zeros_like(entries), np.zeros(0, dtype=np.bool_), np.full_like(graph.degrees, -1)
+        self._search = Search(entries, self._bound, allowance, price, wide, first, first + 1, everything, none)
         self._proofs = proofs
         self._sizes = Sizes.single(side.level, side.cutoff)
-        self._outcomes = PairOutcomes.of(len(entries), side.level, 0, members=bool(wide.any()))
+        self._outcomes = PairOutcomes.of(len(entries), side.level, members=bool(wide.any()))
 
     def _patience(self, walk: Floats) -> Floats:
         """Seconds that a search about a pair of each row may take, where its tests would take `walk` seconds."""

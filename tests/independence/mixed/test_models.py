@@ -81,7 +81,8 @@ def test_threads_share_sums(monkeypatch, few, kept):
 def test_a_walk_has_the_answer_of_rounds(monkeypatch, test, kept, cores):
     """Bit for bit, also where nothing is kept for other tests, and with tests of one kind of variables."""
     drawn, levels, _ = tables("imputed", 5, p=9, n=150)
-    data, how = data_of(test, Problem(drawn[:1] if test == "mixCItest" else drawn[:2], levels)), {"alpha": 0.2}
+    one = test == "mixCItest"
+    data, how = data_of(test, Problem(drawn[: 1 if one else 2], levels)), {"alpha": 0.2 if one else 0.8}
     monkeypatch.setattr(models, "KEPT", kept)
     for module in (setwise_levels, threads):
         monkeypatch.setattr(module, "INLINE_TESTS", 0)

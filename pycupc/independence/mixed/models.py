@@ -45,7 +45,7 @@ FIRST_SLOTS = 7
 #: Variables of a word of a key.
 BITS = 62
 #: Numbers up to which all products are summed at once.
-FEW = 24
+FEW = 8
 #: 2 to this power is more than there is room for.
 MANY = 60
 #: Added to the state of a slot whose value is there; each thread that wants to write it adds 1 before: the first does.

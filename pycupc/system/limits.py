@@ -85,7 +85,9 @@ def start_unawaited(function: Callable[[], None]) -> None:
     is one that has ended such a function a moment ago, if there is one: to wake it takes a tenth of the time.
     """
     with suppress(IndexError):
-        _waiting.pop().call(function)
+        while (waiting := _waiting.pop()).process != os.getpid():  # a fork has no threads but its own
+            pass
+        waiting.call(function)
         return
     try:
         _thread.start_new_thread(_Waiting().serve, (function,))
@@ -97,6 +99,7 @@ class _Waiting:
     """A thread of `start_unawaited`, which waits for a second for the next function."""
 
     def __init__(self) -> None:
+        self.process = os.getpid()
         self._function: Callable[[], None] | None = None
         self._called = _thread.allocate_lock()
         self._called.acquire()
@@ -124,10 +127,9 @@ class _Waiting:
         return function
 
 
-#: Threads that wait, the one that came last at the end; a fork of this process has none of them.
+#: Threads that wait, the one that came last at the end. In a fork they are those of the process that has forked: of a
+#: fork by another language, such as R's, Python is not told.
 _waiting: list[_Waiting] = []
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_waiting.clear)
 
 
 def start_another(thread: threading.Thread, threads: list[threading.Thread]) -> bool:

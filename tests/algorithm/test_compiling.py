@@ -38,7 +38,7 @@ import numpy as np
 import pycupc
 from numba.core.dispatcher import Dispatcher
 
-X = np.random.default_rng(0).standard_normal((300, 40))
+X = np.random.default_rng(0).standard_normal((300, 30))
 X[:, 1::2] += X[:, ::2]
 X[:, 2] += X[:, 1]
 pycupc.fci(X, alpha=0.001, engine="cpu")

@@ -9,6 +9,7 @@ import sys
 import sysconfig
 import warnings
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -264,7 +265,7 @@ import sys
 sys.path[:0] = {path!r}
 import pycupc
 from pycupc.engines.cpu import level_pieces
-from test_executor import table
+from {module} import table
 
 if __name__ == "__main__":
     from mpi4py.futures import MPIPoolExecutor
@@ -285,7 +286,7 @@ def test_workers_of_mpi(tmp_path):
         pytest.skip("mpich is not installed")
     script = tmp_path / "run.py"
     here = os.path.dirname(__file__)
-    script.write_text(_MPI.format(path=[str(ROOT), str(SUPPORT), here]))
+    script.write_text(_MPI.format(path=[str(ROOT), str(SUPPORT), here], module=Path(__file__).stem))
     command = [mpiexec, "-n", "3", sys.executable, "-m", "mpi4py.futures", script]
     run = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert run.stdout.split() == ["2", "True", "True", "True"], run.stderr

@@ -68,11 +68,11 @@ CASES = {
     ),
     "both": (
         BOTH, {}, "mixed", "mixCItest", r"^1 of 5 columns hold words \(w\), so that the test of numbers and categories",
-        [{"drop_non_numeric": True}, DISCRETE],
+        [{"drop_non_numeric": True}],
     ),
     "both with gaps": (
         gaps(BOTH), {}, "incomplete mixed", "mixCItwd", "^1 of 5 .*; values are missing in 5 of 5 columns, so",
-        [{"missing": "impute=20"}, {"missing": "drop-rows"}, {"drop_non_numeric": True}, DISCRETE],
+        [{"missing": "impute=20"}, {"missing": "drop-rows"}, {"drop_non_numeric": True}],
     ),
     "both, named": (
         gaps(BOTH), {"test": "mixed", "missing": "testwise"}, "incomplete mixed", "mixCItwd", "^test='mixed'; values",

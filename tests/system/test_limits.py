@@ -136,21 +136,23 @@ def test_a_waiting_thread_holds_nothing_of_its_last_round(monkeypatch):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="other systems do not fork")
-def test_a_fork_starts_its_own_threads():
+@pytest.mark.parametrize("fork", ["os.fork()", "ctypes.PyDLL(None).fork()"], ids=["of Python", "of another language"])
+def test_a_fork_starts_its_own_threads(fork):
     code = """
-import os, sys, time
+import ctypes, os, sys, time
 from pycupc.engines.cpu.threads import drawing, run
 from pycupc.system import limits
 
 run(drawing([lambda state: 1] * 9), 2, tests=10**9)
 while not limits._waiting:
     time.sleep(0.01)
-if not (child := os.fork()):
+if not (child := FORK):
     run(drawing([lambda state: 1] * 9), 2, tests=10**9)
     os._exit(7)
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
-    assert subprocess.run([sys.executable, "-W", "ignore", "-c", code], timeout=60, check=False).returncode == 7
+    command = [sys.executable, "-W", "ignore", "-c", code.replace("FORK", fork)]
+    assert subprocess.run(command, timeout=60, check=False).returncode == 7
 
 
 def test_an_error_in_a_thread_is_raised_here():

@@ -27,7 +27,7 @@ def inspect(C: Floats, n_threads: int) -> MatrixFacts:
     """Inspect C once; returns the `MatrixFacts` for `SuffStat.check`."""
     p, read, n_tiles = len(C), frozen(C), -(-len(C) // INSPECTED_TILE)
     faults = np.zeros(n_tiles, dtype=np.bool_)
-    in_parts(lambda low, high: _find_faults(read, (low, high), faults), n_tiles, p * p, n_threads, "level 0")
+    in_parts(lambda low, high: _find_faults(read, (low, high), faults), n_tiles, p * p, n_threads, "level 0", 4)
     if faults.any() or (np.abs(np.diagonal(C) - 1) > TOLERANCE_DIAGONAL).any():
         return MatrixFacts.of(C)
     return MatrixFacts(np.zeros(p, dtype=np.int64), None, None, None)
@@ -58,7 +58,7 @@ def level0(C: Floats, n: float, cutoff: float, gaps: Pairs | None, fixed: Pairs 
         _find_left(C, cutoff, (low, high), without, always, first, neighbours, *space)
 
     first, neighbours = np.zeros(p, dtype=np.int64), np.empty(0, dtype=np.int32)
-    in_parts(sweep, p, p * p, n_threads, "level 0")
+    in_parts(sweep, p, p * p, n_threads, "level 0", 4)
     offsets = starts(first)
     if (n_found := int(offsets[-1])) > room:
         raise EngineError(
@@ -67,7 +67,7 @@ def level0(C: Floats, n: float, cutoff: float, gaps: Pairs | None, fixed: Pairs 
         )
     first, neighbours = offsets[:-1], np.empty(n_found, dtype=np.int32)
     if n_found:
-        in_parts(sweep, p, p * p, n_threads, "level 0")
+        in_parts(sweep, p, p * p, n_threads, "level 0", 4)
     never = np.zeros(n_found, dtype=np.bool_)
 
     def z(entries: Indices) -> Floats:

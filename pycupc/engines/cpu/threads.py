@@ -136,13 +136,15 @@ def drawing(tasks: Iterable[Task]) -> Work:
     return work
 
 
-def in_parts(work: Callable[[int, int], None], n: int, n_entries: int, n_threads: int, part: str) -> None:
+def in_parts(
+    work: Callable[[int, int], None], n: int, n_entries: int, n_threads: int, part: str, entries_of_step: int = 2
+) -> None:
     """Call work(first, end) for parts of range(n), which have `n_entries` in all, in threads where it pays.
 
-    A few entries are left to plain Python; `part`: as of `plain_if_small`.
+    A few entries are left to plain Python; `part`: as of `plain_if_small`, of whose steps each takes `entries_of_step`.
     """
     if n_entries < INLINE_TESTS:
-        with plain_if_small(n_entries // 2, part):
+        with plain_if_small(n_entries // entries_of_step, part):
             work(0, n)
         return
     size = -(-n // (1 + n_entries // PART_ENTRIES))

@@ -62,10 +62,10 @@ def _mark_by_block(graph: MixedGraph, x: Ints, y: Ints, members: Ints, reach: In
 
     Several threads divide the rows. All write the same mark, so it does not matter which of them comes last.
     """
-    (k, size), p = members.shape, len(reach)
-    by_paths = size == 1 and k > reach.sum()
-    way = np.where(reach == 0, SKIPPED, np.where(reach * CELLS_PER_SEARCH < k // p, SEARCHED, READ))
-    read = k * int(np.count_nonzero(way == READ)) // p if by_paths else k
+    (k, size), p, read = members.shape, len(reach), len(x)
+    if by_paths := size == 1 and k > reach.sum():
+        way = np.where(reach == 0, SKIPPED, np.where(reach * CELLS_PER_SEARCH < k // p, SEARCHED, READ))
+        read = k * int(np.count_nonzero(way == READ)) // p
 
     def mark(part: tuple[int, int]) -> None:
         some = slice(*part)
@@ -75,7 +75,10 @@ def _mark_by_block(graph: MixedGraph, x: Ints, y: Ints, members: Ints, reach: In
         else:
             _mark_by_members(*graph, *cells, size)
 
-    threads = min(available_cores(), MOST_THREADS, 1 + read // CELLS_OF_THREAD) if read > CELLS_OF_THREAD else 1
+    if read <= CELLS_OF_THREAD:
+        mark((0, k))
+        return
+    threads = min(available_cores(), MOST_THREADS, 1 + read // CELLS_OF_THREAD)
     inner = [int(np.searchsorted(x, x[k * i // threads])) for i in range(1, threads)]
     run_in_threads(mark, pairwise([0, *inner, k]), threads)
 

@@ -20,6 +20,7 @@ import threading
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from functools import cache, wraps
 from pathlib import Path
@@ -224,17 +225,22 @@ def compiled_for_large(function: Function) -> Function:
     return cast("Function", call)
 
 
-@contextlib.contextmanager
-def plain_if_small(steps: int, part: str) -> Iterator[bool]:
+def plain_if_small(steps: int, part: str) -> AbstractContextManager[bool]:
     """Run `compiled_for_large` functions as plain Python, unless the `steps` of this process add up to many.
 
     `part`: the part of the package whose steps are counted together, as its code is compiled or loaded together. Gives
     whether plain Python runs.
     """
     _plain_steps[part] += steps
-    token = _plain.set(_plain_steps[part] <= MOST_PLAIN_STEPS and not _always_compiled)
+    plain = _plain_steps[part] <= MOST_PLAIN_STEPS and not _always_compiled
+    return _running(plain=plain) if plain != _plain.get() else contextlib.nullcontext(plain)
+
+
+@contextlib.contextmanager
+def _running(*, plain: bool) -> Iterator[bool]:
+    token = _plain.set(plain)
     try:
-        yield _plain.get()
+        yield plain
     finally:
         _plain.reset(token)
 

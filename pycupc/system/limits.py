@@ -127,8 +127,8 @@ class _Waiting:
         return function
 
 
-#: Threads that wait, the one that came last at the end. In a fork they are those of the process that has forked: of a
-#: fork by another language, such as R's, Python is not told.
+#: Threads that wait, the one that came last at the end. A fork of the process finds the threads of the other one here:
+#: Python is not told of a fork by another language, such as R's.
 _waiting: list[_Waiting] = []
 
 

@@ -1,26 +1,22 @@
 """Levels and questions on workers of an executor: the answer is the one at home, for every family and method."""
 
-import multiprocessing
 import os
-import shutil
 import signal
 import subprocess
 import sys
-import sysconfig
 import warnings
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
 from checkpoint_runs import run
 from common import ROOT, SUPPORT
-from elsewhere import Elsewhere
+from elsewhere import Elsewhere, note_sent_work, printed_with_mpi, two_processes
 from kinds_of_data import graph
 from stability_data import dask_cluster
 
 import pycupc
-from pycupc.engines import divided
 from pycupc.engines.cpu import cpu_engine, level_pieces
 from pycupc.engines.cpu.gaussian import GaussianTests
 from pycupc.engines.cpu.graph import Targets
@@ -43,7 +39,7 @@ METHODS = {
 
 @pytest.fixture(scope="module")
 def pool():
-    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as executor:
+    with two_processes() as executor:
         yield executor
 
 
@@ -52,17 +48,8 @@ def sent(monkeypatch):
     """The names of the work that is sent; all of it is, however small."""
     monkeypatch.setattr(level_pieces, "PIECE_SECONDS", 1e-12)
     monkeypatch.setattr(level_pieces, "PIECE_SHARES", (((2, 1), 1),))
-    monkeypatch.setattr(divided, "PART_SECONDS", 1e-12)
-    monkeypatch.setattr(divided, "MOST_PARTS", 5)
     monkeypatch.setattr(GaussianTests, "at_once", lambda *_: None)
-    words, original = [], WorkersOfEngine.results_of_engines
-
-    def noted(self, work, items, total, name, shared=None):
-        words.append(name)
-        return original(self, work, items, total, name, shared)
-
-    monkeypatch.setattr(WorkersOfEngine, "results_of_engines", noted)
-    return words
+    return note_sent_work(monkeypatch)
 
 
 def table(p=40, n=500, share=0.15, seed=0):
@@ -280,13 +267,6 @@ if __name__ == "__main__":
 
 
 def test_workers_of_mpi(tmp_path):
-    pytest.importorskip("mpi4py", reason="mpi4py is not installed")
-    mpiexec = shutil.which("mpiexec", path=sysconfig.get_path("scripts"))
-    if mpiexec is None:
-        pytest.skip("mpich is not installed")
-    script = tmp_path / "run.py"
-    here = os.path.dirname(__file__)
-    script.write_text(_MPI.format(path=[str(ROOT), str(SUPPORT), here], module=Path(__file__).stem))
-    command = [mpiexec, "-n", "3", sys.executable, "-m", "mpi4py.futures", script]
-    run = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
-    assert run.stdout.split() == ["2", "True", "True", "True"], run.stderr
+    path = [str(ROOT), str(SUPPORT), os.path.dirname(__file__)]
+    words, errors = printed_with_mpi(tmp_path / "run.py", _MPI.format(path=path, module=Path(__file__).stem))
+    assert words == ["2", "True", "True", "True"], errors

@@ -1,38 +1,23 @@
 """Workers with a GPU: two processes, which share the card here, give the answer of one."""
 
-import multiprocessing
-from concurrent.futures import ProcessPoolExecutor
-
 import numpy as np
 import pytest
-from elsewhere import Elsewhere
+from elsewhere import Elsewhere, note_sent_work, two_processes
 
 import pycupc
-from pycupc.engines import divided
-from pycupc.engines.elsewhere import WorkersOfEngine
 
 pytestmark = pytest.mark.gpu
 
 
 @pytest.fixture(scope="module")
 def pool():
-    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as executor:
+    with two_processes() as executor:
         yield executor
 
 
 @pytest.fixture
 def sent(monkeypatch):
-    """The names of the work that is sent; all of it is, however small."""
-    monkeypatch.setattr(divided, "PART_SECONDS", 1e-12)
-    monkeypatch.setattr(divided, "MOST_PARTS", 5)
-    words, original = [], WorkersOfEngine.results_of_engines
-
-    def noted(self, work, items, total, name, shared=None):
-        words.append(name)
-        return original(self, work, items, total, name, shared)
-
-    monkeypatch.setattr(WorkersOfEngine, "results_of_engines", noted)
-    return words
+    return note_sent_work(monkeypatch)
 
 
 def numbers(p=60, n=400, seed=0):

@@ -11,6 +11,13 @@ from pycupc.orientation import colliders
 from pycupc.system import jit
 
 
+def random_skeleton(rng, p, share):
+    """A symmetric matrix of edges, and the pairs x < y that have none."""
+    upper = np.triu(rng.random((p, p)) < share, 1)
+    skeleton = upper | upper.T
+    return skeleton, np.argwhere(np.triu(~skeleton, 1)).tolist()
+
+
 def test_searching_and_reading_a_row_give_the_same_colliders(monkeypatch):
     """Sparse graphs with a set of one member, often a common neighbour, for most pairs: all, some or no rows searched.
 
@@ -19,9 +26,8 @@ def test_searching_and_reading_a_row_give_the_same_colliders(monkeypatch):
     for seed in range(8):
         rng = np.random.default_rng(seed)
         p = int(rng.integers(40, 70))
-        upper = np.triu(rng.random((p, p)) < 1 / p, 1)
-        skeleton, cells = upper | upper.T, {}
-        for x, y in np.argwhere(np.triu(~skeleton, 1)).tolist():
+        (skeleton, apart), cells = random_skeleton(rng, p, 1 / p), {}
+        for x, y in apart:
             between = np.flatnonzero(skeleton[x] & skeleton[y])
             b = int(rng.choice(between if len(between) and rng.random() < 0.5 else np.setdiff1d(np.arange(p), [x, y])))
             cells[(x, y) if rng.random() < 0.6 else (y, x)] = (b,)
@@ -41,9 +47,8 @@ def test_threads_give_the_same_colliders(monkeypatch, cells_of_thread):
     for seed in range(12):
         rng = np.random.default_rng(seed)
         p = int(rng.integers(5, 60))
-        upper = np.triu(rng.random((p, p)) < 2 / p, 1)
-        skeleton, cells = upper | upper.T, {}
-        for x, y in np.argwhere(np.triu(~skeleton, 1)).tolist():
+        (skeleton, apart), cells = random_skeleton(rng, p, 2 / p), {}
+        for x, y in apart:
             others = np.setdiff1d(np.arange(p), [x, y])
             S = rng.choice(others, min(len(others), int(rng.choice([0, 1, 1, 1, 2, 3]))), replace=False)
             cells[(x, y) if rng.random() < 0.6 else (y, x)] = tuple(sorted(S.tolist()))

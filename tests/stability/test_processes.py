@@ -3,11 +3,7 @@
 import multiprocessing
 import os
 import pickle
-import shutil
 import signal
-import subprocess
-import sys
-import sysconfig
 import threading
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
@@ -16,7 +12,7 @@ import pytest
 from checkpoint_runs import ROWS, assert_same, in_parts
 from checkpoint_runs import run as run_to_the_end
 from common import ROOT, SUPPORT, refused
-from elsewhere import Elsewhere
+from elsewhere import Elsewhere, printed_with_mpi
 from stability_data import dask_cluster, discrete
 from stability_runs import CALL, files
 
@@ -167,15 +163,8 @@ if __name__ == "__main__":
 
 
 def test_mpi_pool(tmp_path):
-    pytest.importorskip("mpi4py", reason="mpi4py is not installed")
-    mpiexec = shutil.which("mpiexec", path=sysconfig.get_path("scripts"))
-    if mpiexec is None:
-        pytest.skip("mpich is not installed")
-    script = tmp_path / "run.py"
-    script.write_text(_MPI.format(root=str(ROOT), here=str(SUPPORT)))
-    command = [mpiexec, "-n", "3", sys.executable, "-m", "mpi4py.futures", script]
-    run = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    assert run.stdout.split() == ["2", "True"], run.stderr
+    words, errors = printed_with_mpi(tmp_path / "run.py", _MPI.format(root=str(ROOT), here=str(SUPPORT)))
+    assert words == ["2", "True"], errors
 
 
 def assert_pickles(error):

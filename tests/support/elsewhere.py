@@ -1,12 +1,50 @@
-"""`Elsewhere`: an executor whose workers share nothing with this process, for tests."""
+"""Executors for tests: `Elsewhere`, whose workers share nothing with this process; two processes; MPI."""
 
+import multiprocessing
 import pickle
-from concurrent.futures import Executor, Future
+import shutil
+import subprocess
+import sys
+import sysconfig
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
 
 import numpy as np
 import pytest
 
+from pycupc.engines import divided
+from pycupc.engines.elsewhere import WorkersOfEngine
 from pycupc.system import executors
+
+
+def two_processes():
+    """An executor of two processes that are not forks of this one."""
+    return ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn"))
+
+
+def note_sent_work(monkeypatch):
+    """Send questions however small they are; returns the list that receives the names of all work that is sent."""
+    monkeypatch.setattr(divided, "PART_SECONDS", 1e-12)
+    monkeypatch.setattr(divided, "MOST_PARTS", 5)
+    words, original = [], WorkersOfEngine.results_of_engines
+
+    def noted(self, work, items, total, name, shared=None):
+        words.append(name)
+        return original(self, work, items, total, name, shared)
+
+    monkeypatch.setattr(WorkersOfEngine, "results_of_engines", noted)
+    return words
+
+
+def printed_with_mpi(script, text):
+    """The words that a program prints, with two workers of MPI and its text written to `script`; and its errors."""
+    pytest.importorskip("mpi4py", reason="mpi4py is not installed")
+    mpiexec = shutil.which("mpiexec", path=sysconfig.get_path("scripts"))
+    if mpiexec is None:
+        pytest.skip("mpich is not installed")
+    script.write_text(text)
+    command = [mpiexec, "-n", "3", sys.executable, "-m", "mpi4py.futures", script]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    return run.stdout.split(), run.stderr
 
 
 class Elsewhere(Executor):

@@ -128,7 +128,7 @@ class Graph:
         self, offsets: Indices, neighbours: Ints, fixed: Mask, z: Floats | Callable[[Indices], Floats]
     ) -> None:
         self.offsets, self.neighbours, self.fixed, self._z = offsets, neighbours, fixed, z
-        self._waits = False  # whether its z has yet to be joined from that of several levels
+        self._waits = False  # whether z of several levels has yet to be joined
         self.degrees = offsets[1:] - offsets[:-1]  # int64 (p,): number of neighbours of each variable
         self.widest = int(self.degrees.max(initial=0))
 

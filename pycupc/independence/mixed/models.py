@@ -36,7 +36,7 @@ from pycupc.independence.mixed.cells import (
 from pycupc.system.atomics import atomic_add, atomic_load
 from pycupc.system.jit import compiled, frozen, jit_part
 
-#: Bytes of sums that a test keeps; those of a level that find no room are computed again.
+#: Bytes of sums that a test keeps; sums without room are computed again.
 KEPT = 1 << 28
 #: Bytes of log-likelihoods that a test keeps.
 KEPT_MODELS = 1 << 26

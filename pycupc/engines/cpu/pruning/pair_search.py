@@ -198,7 +198,7 @@ class _SearchedPairs(RowWork):
         self._outcomes = PairOutcomes.of(len(row), self._largest, (k, len(sizes.level)))
 
     def outcomes(self) -> PairOutcomes:
-        """The outcome of each pair: that of its first piece with another one than NONE."""
+        """The outcome of each pair: the first of its pieces with another outcome than NONE decides."""
         found, n_sizes, members, smallest = self._outcomes
         begin, decided = self._search.begin, np.where(found != NONE, np.arange(len(found)), len(found))
         by = np.minimum(np.minimum.reduceat(decided, self._first), np.append(self._first[1:], len(found)) - 1)

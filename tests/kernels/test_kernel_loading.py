@@ -66,6 +66,20 @@ def test_kernels_are_compiled_side_by_side_and_ahead_each_once(monkeypatch):
     assert len(toolkit.modules) == len(wanted) == len(loader.loaded)
 
 
+def test_kernels_without_template_arguments_share_the_code_of_their_file(monkeypatch):
+    monkeypatch.setattr(kernels, "available_cores", lambda: 8)
+    toolkit = Toolkit(0.1)
+    loader = kernels.Kernels(toolkit, 0)
+    wanted = [*(("graph/neighbours", name) for name in ("level0", "count_neighbours", "list_neighbours")), WANTED[1]]
+    loader.load_ahead(wanted, False)
+    assert loader.loading_ahead
+    loader.load([*wanted, ("graph/neighbours", "weakest_evidence"), ("graph/removals", "settle")], False, "")
+    loader.load([("graph/removals", name) for name in ("settle", "finish")], True, "")
+    assert len(toolkit.modules) == 4  # removals once more, for a graph with a matrix for each row
+    assert len(loader.loaded) == 8
+    assert not loader.loading_ahead
+
+
 def test_what_fails_ahead_is_told_where_it_is_needed(monkeypatch, tmp_path):
     monkeypatch.setattr(kernels, "KERNEL_DIR", tmp_path)
     (tmp_path / "broken.cu").write_text("this is no CUDA")

@@ -25,6 +25,9 @@ AHEAD = 1e10
 ILL_SHARE = 0.05
 #: Seconds between two calls of the progress hook. Judged: a bar moves smoothly.
 TICK = 0.2
+#: A guess at the neighbours that level 1 leaves to each variable, and each other level, as shares: kernels are compiled
+#: ahead for it. Judged: level 1 leaves 1/90 to 2/5, levels 2 to 4 a third to three quarters.
+LEFT = (0.1, 0.5)
 #: Seconds after which kernels that load are announced: from CuPy's cache they take milliseconds. Judged.
 NOTICE_AFTER = 0.5
 

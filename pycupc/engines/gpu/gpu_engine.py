@@ -19,6 +19,7 @@ from pycupc.engines.gpu.device_graph import DeviceGraph, Running
 from pycupc.engines.gpu.device_largest_p_values import SmallestZ
 from pycupc.engines.gpu.families import BY_ROUNDS, SET_BY_SET
 from pycupc.engines.gpu.kernels import KernelName
+from pycupc.engines.gpu.levels import Outlook
 from pycupc.engines.gpu.on_cpu import AnsweringOnCpu
 from pycupc.engines.gpu.pruning import outcome
 from pycupc.engines.gpu.sharing import Meeting, Member
@@ -165,18 +166,20 @@ class GpuEngine(AnsweringOnCpu):
             return
         kernels, rows = self.device.kernels, self._in_rows()
         wanted = kernels.missing(self._kernels(level), rows)
-        if not wanted:
+        if not (wanted or kernels.loading_ahead):
             return
+        outlook = self._started().outlook
         for later in range(max(level + 1, 2), level + LEVELS_AHEAD + 1):
-            if later <= self._m_max and later < self._started().outlook.widest:
-                kernels.load_ahead(self._kernels(later), rows)
+            guess = outlook.later(level, later)
+            if later <= self._m_max and later < guess.widest:
+                kernels.load_ahead(self._kernels(later, guess), rows)
         with self._session():
             kernels.load(wanted, rows, f"compiling for level {level}, once per machine")
 
-    def _kernels(self, level: int) -> list[KernelName]:
-        """Kernels that a level needs; of a later level than the next, those that it needs if the graph stays."""
+    def _kernels(self, level: int, outlook: Outlook | None = None) -> list[KernelName]:
+        """Kernels that a level needs; `outlook` if that is not the outlook of the graph as it is."""
         graph = self._started()
-        tests = graph.tests.kernels(level, graph.outlook) if level or graph.needs_host else []
+        tests = graph.tests.kernels(level, outlook or graph.outlook) if level or graph.needs_host else []
         return graph.kernels(level) + tests + (sharing.KERNELS if level and self.member else [])
 
     def _begin(self, names: Sequence[str]) -> None:

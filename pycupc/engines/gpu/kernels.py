@@ -99,6 +99,8 @@ class Kernel:
 
 #: A kernel, and whether it is for a graph with a matrix for each row.
 _Key = tuple[str, str, bool]
+#: A compiled file: its name, the kernel with template arguments that it is compiled for or "", and as above.
+_ModuleKey = tuple[str, str, bool]
 
 
 class Kernels:
@@ -109,7 +111,9 @@ class Kernels:
 
     def __init__(self, cp: Any, index: int) -> None:
         self._cp, self._index = cp, index
-        self._locks: dict[_Key, threading.Lock] = {}
+        self._locks: dict[_ModuleKey, threading.Lock] = {}
+        self._modules: dict[_ModuleKey, Any] = {}
+        self._ahead: list[threading.Thread] = []
         self.loaded: dict[_Key, Kernel] = {}
 
     def get(self, file: str, name: str, rows: bool = False) -> Kernel:
@@ -129,41 +133,62 @@ class Kernels:
         timer.daemon = True
         timer.start()
         try:
-            keys = [_key(*kernel, rows) for kernel in self.missing(wanted, rows)]
-            run_in_threads(self._load_once, keys, min(len(keys), available_cores()) or 1)
+            modules = self._by_module(wanted, rows)
+            run_in_threads(self._load_all, modules, min(len(modules), available_cores()) or 1)
         finally:
             timer.cancel()
 
     def load_ahead(self, wanted: Iterable[KernelName], rows: bool) -> None:
-        """Begin to load kernels that are likely to be needed soon, each in a thread of its own, and return.
+        """Begin to load kernels that are likely to be needed soon, each file in a thread of its own, and return.
 
         Whoever needs one of them waits for its thread, and reports its failure. The end of the program waits as well:
         the compiler must not run while its library is taken down.
         """
-        for kernel in self.missing(wanted, rows):
-            if (key := _key(*kernel, rows)) not in self._locks:
+        for keys in self._by_module(wanted, rows):
+            if _module_key(*keys[0]) not in self._locks:
                 with contextlib.suppress(NoThreadError):  # then it is loaded when it is needed
-                    start(threading.Thread(target=self._try, args=(key,)))
+                    start(thread := threading.Thread(target=self._try, args=(keys,)))
+                    self._ahead.append(thread)
 
-    def _try(self, key: _Key) -> None:
+    @property
+    def loading_ahead(self) -> bool:
+        """Whether threads still load kernels, so that this process is among the first that need them."""
+        self._ahead = [thread for thread in self._ahead if thread.is_alive()]
+        return bool(self._ahead)
+
+    def _by_module(self, wanted: Iterable[KernelName], rows: bool) -> list[list[_Key]]:
+        """The keys of the `wanted` kernels that are not loaded, those of the same compiled file together."""
+        of_module: dict[_ModuleKey, list[_Key]] = {}
+        for kernel in self.missing(wanted, rows):
+            of_module.setdefault(_module_key(*(key := _key(*kernel, rows))), []).append(key)
+        return list(of_module.values())
+
+    def _try(self, keys: Sequence[_Key]) -> None:
         with contextlib.suppress(Exception):  # raised again where the kernel is needed
+            self._load_all(keys)
+
+    def _load_all(self, keys: Sequence[_Key]) -> None:
+        for key in keys:
             self._load_once(key)
 
     def _load_once(self, key: _Key) -> Kernel:
-        """Load a kernel, or wait for the thread that does."""
-        with self._locks.setdefault(key, threading.Lock()):
+        """Load a kernel, or wait for the thread that compiles its file."""
+        with self._locks.setdefault(_module_key(*key), threading.Lock()):
             if (kernel := self.loaded.get(key)) is None:
                 with self._cp.cuda.Device(self._index):
                     kernel = self.loaded[key] = self._load(*key)
         return kernel
 
     def _load(self, file: str, name: str, rows: bool) -> Kernel:
-        source = KERNEL_DIR / f"{file}.cu"
+        source, key = KERNEL_DIR / f"{file}.cu", _module_key(file, name, rows)
         try:
-            code = source.read_text(encoding="utf-8")
-            expressions, options = (name,) if "<" in name else None, source_options()
-            options = (*options, "-DROW_MATRICES") if rows else options
-            module = self._cp.RawModule(code=code, options=options, name_expressions=expressions)
+            if (module := self._modules.get(key)) is None:
+                code, options = source.read_text(encoding="utf-8"), source_options()
+                options = (*options, "-DROW_MATRICES") if rows else options
+                expressions = (name,) if key[1] else None
+                module = self._modules[key] = self._cp.RawModule(
+                    code=code, options=options, name_expressions=expressions
+                )
             return Kernel(module.get_function(name), self._cp.cuda.driver)
         except OSError as error:
             raise EngineError(f"kernel file {source} cannot be read: {error}") from error
@@ -173,3 +198,8 @@ class Kernels:
 
 def _key(file: str, name: str, rows: bool) -> _Key:
     return file, name, rows and file in WITH_ROW_MATRICES
+
+
+def _module_key(file: str, name: str, rows: bool) -> _ModuleKey:
+    """Kernels without template arguments are compiled together, with their file."""
+    return file, name if "<" in name else "", rows

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -43,6 +44,20 @@ class Outlook(NamedTuple):
         ill = c.doubtful > device_tuning.ILL_SHARE * c.tests
         busiest = 0xFFFFFFFF - (c.widest & 0xFFFFFFFF)
         return cls(c.pairs, c.widest >> 32, busiest, tuple(c.rows), c.sets, c.tests_at_most, ill)
+
+    def later(self, level: int, later: int) -> Outlook:
+        """A guess at the outlook of a `later` level, from the outlook of `level`: which kernels it may need.
+
+        As if all rows had the same number of neighbours, of which each level leaves `device_tuning.LEFT`.
+        """
+        first, each = device_tuning.LEFT
+        share = math.prod(first if l == 1 else each for l in range(level, later))
+        n = sum(self.rows) or self.widest + 1
+        pairs, widest, degree = share * self.pairs, math.ceil(share * self.widest), share * self.pairs / n
+        rows = [0] * len(self.rows)
+        rows[int(np.searchsorted(device_tuning.BOUNDS, degree))] = n
+        sets, tests = float(n * comb(degree, later)), float(pairs * comb(max(degree - 1, 0.0), later))
+        return Outlook(int(pairs), widest, 0, tuple(rows), sets, tests, self.ill_conditioned)
 
     @classmethod
     def of(cls, level: int, degrees: NDArray[np.int64], targets: NDArray[np.int64]) -> Outlook:

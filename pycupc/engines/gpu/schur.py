@@ -165,7 +165,7 @@ class SchurTests:
         if level == 1:
             return [LEVEL1_ROWS if outlook.rough is None else LEVEL1]
         chosen, choices = self._decide(level, outlook)
-        first = chosen.kernels(level) if chosen else []
+        first = chosen.kernels(level, outlook.widest) if chosen else []
         return [*first, PLAN, *(c.kernel for c in choices)]
 
     def launch(self, dev: Device, graph: Graph, level: Level, outlook: Outlook, rows: int | None = None) -> None:

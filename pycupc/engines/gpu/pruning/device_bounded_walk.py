@@ -35,8 +35,8 @@ class Tuning:
 TUNING = Tuning()
 
 
-def kernels(level: int) -> list[KernelName]:
-    """Kernels that the walk of a level needs."""
+def kernels(level: int, _widest: int) -> list[KernelName]:
+    """Kernels that the walk of a level needs, for rows of any width."""
     return [SOUND, TRY[level], ROWS[level], SETTLE, PLAN, outcome.COUNT, outcome.ENTER]
 
 

@@ -67,7 +67,7 @@ def compile_ahead() -> None:
         x, y, size, members = ([0, 0, 1, 2, 3], [2, 3, 3, 3, 0], [1, 1, 1, 1, 2], [1, 1, 0, 1, 1, 2])
         sets = SepSets.from_flat(chain, FlatCells(*(np.array(v, dtype=np.int32) for v in (x, y, size, members))))
         graph = mixed_graph.undirected(chain)
-        colliders.mark_triples(graph, sets, None)
+        colliders.mark_triples(graph, sets, np.array([[0, 1, 2]]))
         colliders.orient_colliders(graph, solve_confl=False)
         meek.apply_rules(graph, solve_confl=False)
 

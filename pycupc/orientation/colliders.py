@@ -41,7 +41,7 @@ CELLS_OF_THREAD, MOST_THREADS = 1 << 19, 4
 def mark_triples(graph: MixedGraph, sepset: SepSets, ambiguous: Indices | None) -> None:
     """Mark the triples that are not colliders by their separating sets, and the `ambiguous` triples, int64 (k, 3)."""
     if sepset.noncolliders is not None:
-        graph.triple[triple_numbers(graph, sepset.noncolliders.astype(np.int64))] |= NO_COLLIDER
+        graph.triple[triple_numbers(graph, sepset.noncolliders)] |= NO_COLLIDER
     else:
         _mark_by_sets(graph, sepset)
     if ambiguous is not None and len(ambiguous):

@@ -200,15 +200,21 @@ def triple_number(entry, i, j):
     return entry[PAIRS, j] + i
 
 
-def triple_numbers(graph: MixedGraph, triples: Indices) -> Indices:
-    """`triple_number` of the triples (a, b, c), int64 (k, 3), both of whose edges there are."""
-    entry, p = graph.entry, max(len(graph.start) - 1, 1)
-    keys = np.append(owners(entry) * p + entry[NEIGHBOUR], -1)
-    a, b, c = triples.T
-    wanted = np.array([b * p + a, b * p + c])
-    at = keys[:-1].searchsorted(wanted)
-    at = at[:, (keys[at] == wanted).all(axis=0)]
-    return np.asarray(entry[PAIRS, at.max(axis=0)] + at.min(axis=0))
+def triple_numbers(graph: MixedGraph, triples: NDArray[np.integer]) -> Indices:
+    """`triple_number` of the triples (a, b, c), int (k, 3), both of whose edges there are."""
+    numbers = np.empty(len(triples), dtype=np.int64)
+    _number_triples(graph.start, graph.entry, np.require(triples, np.int32, ["C", "W"]), numbers)
+    return numbers[numbers >= 0]
+
+
+@compiled_for_large
+def _number_triples(start, entry, triples, numbers):
+    """Write the number of each triple, -1 where an edge is missing."""
+    for k in range(len(triples)):
+        b = np.int64(triples[k, 1])  # so that `find` is not compiled for int32 as well
+        i = find(start, entry, b, np.int64(triples[k, 0]))
+        j = find(start, entry, b, np.int64(triples[k, 2]))
+        numbers[k] = triple_number(entry, i, j) if i >= 0 and j >= 0 else -1
 
 
 @jit_part

@@ -51,8 +51,12 @@ from pycupc.system.numba_names import (
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 #: Without reference counts (`_nrt`), which Numba would keep of every array taken out of a named tuple: the walk would
-#: take twice as long. Compiled code therefore cannot make arrays; Python makes them.
-OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_rewrites": True, "_nrt": False}
+#: take twice as long. Compiled code therefore cannot make arrays; Python makes them. No function gets
+#: an entry for C, as only `compiled_callback` makes one that is called from there: it would take a twelfth of the time of
+#: compiling.
+OPTIONS: dict[str, Any] = {
+    "nogil": True, "error_model": "numpy", "no_rewrites": True, "_nrt": False, "no_cfunc_wrapper": True
+}  # fmt: skip
 
 #: Steps of loops, some 4 microseconds each, that plain Python takes in a part of the package before its code is
 #: compiled, which takes up to seconds once per machine, or loaded, which takes 15 ms once per process.

@@ -51,9 +51,8 @@ from pycupc.system.numba_names import (
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 #: Without reference counts (`_nrt`), which Numba would keep of every array taken out of a named tuple: the walk would
-#: take twice as long. Compiled code therefore cannot make arrays; Python makes them. No function gets
-#: an entry for C, as only `compiled_callback` makes one that is called from there: it would take a twelfth of the time of
-#: compiling.
+#: take twice as long. Compiled code therefore cannot make arrays; Python makes them. No function gets an entry for C,
+#: which only `compiled_callback` needs: it would take a twelfth of the time of compiling.
 OPTIONS: dict[str, Any] = {
     "nogil": True, "error_model": "numpy", "no_rewrites": True, "_nrt": False, "no_cfunc_wrapper": True
 }  # fmt: skip

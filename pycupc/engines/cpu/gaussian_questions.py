@@ -334,7 +334,7 @@ def _walk_pairs(C, asked, pairs, following, sizes, made, sets, work, only_first,
             low = max(low, 1)
         while go and low <= last:
             high = last
-            if low == 0 or only_first and (low < 4 or q > ONE_DESCENT or asked.room[i] < 1 << ONE_DESCENT):
+            if low == 0 or (only_first and (low < 4 or q > ONE_DESCENT or asked.room[i] < 1 << ONE_DESCENT)):
                 high = low
             if high > 1 and not gathered:
                 _gather(C, asked.candidates, asked.offsets[i], sets, q)

@@ -196,6 +196,8 @@ class _Kernel:
 
 
 class _Kernels:
+    loading_ahead = False
+
     def __init__(self, libraries: dict[str, ctypes.CDLL]) -> None:
         self._libraries = libraries
         self._launches = itertools.count(1)  # the seeds

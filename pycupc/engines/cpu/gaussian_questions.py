@@ -252,17 +252,15 @@ def _test(C, asked, i, sizes, made, sets, work, t, c, only_first, state):  # noq
 @jit_inlined
 def _test_last(C, asked, i, sizes, made, sets, work, t, first, q, only_first, state):  # noqa: PLR0913 - compiled code
     """Make the tests with the last members from `first` on; returns whether the walk goes on."""
-    begin, n = asked.offsets[i], q - first
+    begin, n, bound = asked.offsets[i], q - first, max(work.bound[t + 1], sizes.high[t + 1])
     if work.skipped[t]:
         for c in range(first, q):
             n -= asked.skipped[begin + c]
-    fast = asked.room[i] >= n and work.sound[t] and first >= 0
-    if fast:
-        bound = max(work.bound[t + 1], sizes.high[t + 1])
-        if bound < math.inf and _to_look_at(sets, t, first, q, bound) == 0:
-            asked.room[i] -= n
-            made.n_tests[i, t + 1] += n
-            return state[STOP] == 0
+    fast = asked.room[i] >= n and work.sound[t]
+    if fast and bound < math.inf and _to_look_at(sets, t, first, q, bound) == 0:
+        asked.room[i] -= n
+        made.n_tests[i, t + 1] += n
+        return state[STOP] == 0
     fast &= only_first  # where all sets are asked for, most separate
     for c in range(first, q):
         if work.skipped[t] and asked.skipped[begin + c]:
@@ -282,12 +280,12 @@ def _visit(C, asked, i, sizes, made, sets, work, low, high, q, only_first, state
     If only the first separating set is wanted, one that is found leaves the smaller sets to be tested.
     """
     begin, t, go, new, most = asked.offsets[i], 0, True, True, high
-    sets.following[0], work.separating[0] = 0 if low > 0 else -1, 0
+    sets.following[0] = work.separating[0] = 0
     while t >= 0:
         if new and t + 1 >= low:
             found = made.found[i]
             go = _test_last(C, asked, i, sizes, made, sets, work, t, sets.following[t], q, only_first, state)
-            if only_first and made.found[i] > found and low > 0:
+            if only_first and made.found[i] > found:
                 for c in range(q):
                     made.containing[begin + c] = 0
                 for s in range(t + 1):
@@ -329,17 +327,18 @@ def _walk_pairs(C, asked, pairs, following, sizes, made, sets, work, only_first,
             made.n_tests[i, size] = 0
             work.bound[size] = math.inf if largest_p else sizes.high[size]
         _start(C, asked, i, sets, work, q)
-        low, go, gathered = asked.first[i], True, False
-        if work.skipped[0]:
-            low = max(low, 1)
+        low, go = max(asked.first[i], 1), True
+        if asked.first[i] == 0 and not work.skipped[0]:
+            go = _test(C, asked, i, sizes, made, sets, work, 0, -1, only_first, state)
+        gathered = False
         while go and low <= last:
             high = last
-            if low == 0 or (only_first and (low < 4 or q > ONE_DESCENT or asked.room[i] < 1 << ONE_DESCENT)):
+            if only_first and (low < 4 or q > ONE_DESCENT or asked.room[i] < 1 << ONE_DESCENT):
                 high = low
             if high > 1 and not gathered:
                 _gather(C, asked.candidates, asked.offsets[i], sets, q)
                 gathered = True
-            go = _visit(C, asked, i, sizes, made, sets, work, low, high, q if low > 0 else 0, only_first, state)
+            go = _visit(C, asked, i, sizes, made, sets, work, low, high, q, only_first, state)
             low = high + 1
         if state[WANTED] or state[STOP]:
             state[AGAIN] = n + 1

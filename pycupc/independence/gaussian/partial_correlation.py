@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from pycupc.independence.base import Floats, Indices
 from pycupc.independence.gaussian.double_double import exact_correlation
 from pycupc.independence.gaussian.tolerances import EXACT_PIVOT, R_MAX
-from pycupc.system.jit import call_address, compiled, compiled_callback, frozen, jit_inlined, jit_part
+from pycupc.system.jit import call_address, compiled, compiled_callback, frozen, jit_inlined
 from pycupc.system.numba_names import carray, types
 
 _one_at_a_time = threading.Lock()
@@ -57,7 +57,7 @@ def given_one(C, x, y, k):
     return clipped((C[x, y] - xk * yk) / math.sqrt((1.0 - yk * yk) * (1.0 - xk * xk)))
 
 
-@jit_part
+@jit_inlined
 def eliminated(C, nodes, size, A):
     """`partial_correlation` for a conditioning set with two or more members; NaN where elimination is not sound."""
     m = size + 2

@@ -99,7 +99,7 @@ def owners(entry: Indices) -> Indices:
     return out
 
 
-def plain(array: Ints) -> Ints:
+def plain(array: NDArray[np.integer]) -> Ints:
     """`array` in the one form that is compiled for: int32, contiguous, not read-only; a copy only where it is not."""
     return np.require(array, np.int32, ["C", "W"])
 
@@ -203,7 +203,7 @@ def triple_number(entry, i, j):
 def triple_numbers(graph: MixedGraph, triples: NDArray[np.integer]) -> Indices:
     """`triple_number` of the triples (a, b, c), int (k, 3), both of whose edges there are."""
     numbers = np.empty(len(triples), dtype=np.int64)
-    _number_triples(graph.start, graph.entry, np.require(triples, np.int32, ["C", "W"]), numbers)
+    _number_triples(graph.start, graph.entry, plain(triples), numbers)
     return numbers[numbers >= 0]
 
 

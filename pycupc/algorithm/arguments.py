@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -35,6 +35,11 @@ from pycupc.results.methods import METHODS
 from pycupc.system.clusters import opened, threads_of
 from pycupc.system.localised_message import Message, Setting
 from pycupc.system.progress import LevelBar, shown
+
+if TYPE_CHECKING:
+    from pycupc.system.code_cache import Loader
+#: Variables from which on a run needs so much compiled code that other processes compile some of it.
+COMPILED_AHEAD = 50
 
 
 @dataclass(frozen=True)
@@ -86,6 +91,18 @@ class Problem:
         """See `pycupc.orientation.check_triples`; the engine counts the sets."""
         return check_triples(graph, sepset, self.test, self.engine.count_separating, **how)
 
+    def loaders(self) -> list[Loader]:
+        """The loaders of the compiled code that a run of many variables needs after its first levels."""
+        if len(self.labels) < COMPILED_AHEAD or self.executor is not None:
+            return []
+        hidden = METHODS[self.function].hidden
+        loaders = [*self.engine.loaders(self.test, asks=hidden)]
+        if hidden:
+            from pycupc.orientation.pag.loaders import load_rules  # loads Numba
+
+            loaders.append(load_rules)
+        return loaders
+
     @property
     def call(self) -> str:
         """The call, as the result shows it."""
@@ -107,6 +124,10 @@ def running(given: Arguments) -> Iterator[Problem]:
             executor = opened_here.enter_context(opened(given.executor))
         problem = problem_of(given, hook, executor)
         opened_here.callback(problem.engine.close)
+        if loaders := problem.loaders():
+            from pycupc.system.compiling_ahead import compile_ahead  # loads Numba
+
+            compile_ahead(loaders, given.numCores)
         yield problem
 
 

@@ -27,6 +27,8 @@ from pycupc.system.progress import ProgressHook as ProgressHook
 if TYPE_CHECKING:
     from typing import Unpack
 
+    from pycupc.system.code_cache import Loader  # loads Numba
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 Mask = NDArray[np.bool_]
@@ -178,6 +180,10 @@ class AnyEngine(ABC):
     def for_test(self, test: IndependenceTest) -> AnyEngine:
         """The engine that runs this test in the place of this one, if there is another."""
         return self
+
+    def loaders(self, test: IndependenceTest, *, asks: bool) -> Sequence[Loader]:
+        """The loaders of the code that runs of such tests need after a while; `asks`: they have questions, too."""
+        return ()
 
     @abstractmethod
     def memory(self, test: IndependenceTest) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""Functions compiled by Numba: their options in one place, and a cache that cannot hold anything stale.
+"""Functions compiled by Numba, with their options in one place.
 
 Each source file is compiled once per machine, and a user waits for it, so this code is written to compile fast. What
 counts is the number of functions (25 ms each), of loops (7 ms) and of other statements (2 ms). A part is compiled by
@@ -13,31 +13,26 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import hashlib
 import logging
 import sys
 import threading
-import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
-from functools import cache, wraps
-from pathlib import Path
+from functools import wraps
 from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.system.caches import numba_cache
+from pycupc.system.code_cache import ROOM_FOR_CODE, is_awaited, store
 from pycupc.system.garbage import no_collection
 from pycupc.system.limits import in_a_thread, left_of_address_space
 from pycupc.system.logging import FIRST_USE, logger
 from pycupc.system.numba_names import (
     CFunc,
     CPUDispatcher,
-    FunctionCache,
-    config,
     global_compiler_lock,
     intrinsic,
     ir,
@@ -61,6 +56,9 @@ OPTIONS: dict[str, Any] = {
 #: compiled, which takes up to seconds once per machine, or loaded, which takes 15 ms once per process.
 MOST_PLAIN_STEPS = 1_000
 
+#: How many times as many steps plain Python takes while another process compiles the code, which takes seconds.
+PATIENCE = 20
+
 #: Seconds of compiling that are worth a line.
 WORTH_A_LINE = 1.0
 
@@ -68,45 +66,11 @@ _plain_steps: Counter[str] = Counter()
 _always_compiled = False
 _plain: ContextVar[bool] = ContextVar("plain", default=False)
 
-_HERE = Path(__file__).resolve().parents[1]
-
-#: Files whose functions and constants are compiled.
-SOURCES = (
-    "system/jit.py",
-    "system/atomics.py",
-    "system/foreign_code.py",
-    "independence/deciding.py",
-    "independence/tails.py",
-    "independence/gaussian/*.py",
-    "independence/discrete/*.py",
-    "independence/kernel/compiled.py",
-    "independence/missing/*.py",
-    "independence/mixed/*.py",
-    "independence/compiled_rcot.py",
-    "engines/cpu/*.py",
-    "engines/cpu/pruning/*.py",
-    "orientation/*.py",
-    "orientation/pag/*.py",
-    "effects/regression.py",
-)
-
-
-@cache
-def can_cache() -> bool:
-    """Whether machine code can be cached on disk; provides a folder for it if Numba would find none."""
-    try:
-        folder = numba_cache()
-    except OSError:
-        return False
-    if folder is not None:
-        config.CACHE_DIR = str(folder)  # type: ignore[attr-defined]
-    return True
-
 
 def compiled(function: Function) -> Function:
     """Compile a function that Python calls, cached on disk with all it calls; no GIL, divides by zero as NumPy."""
     dispatcher: Any = njit(**OPTIONS)(function)
-    _store(dispatcher, function)
+    store(dispatcher, function)
     compile_here = dispatcher.compile
     dispatcher.compile = lambda signature: _in_a_thread(lambda: compile_here(signature))
     return cast("Function", dispatcher)
@@ -124,53 +88,14 @@ def compiled_callback(function: Callable[..., Any], signature: Any) -> Any:
     options = {**OPTIONS, "no_cfunc_wrapper": False, "_nrt": True}  # carray needs _nrt
     signature = sigutils.normalize_signature(signature)  # type: ignore[no-untyped-call]
     callback: Any = CFunc(function, signature, {}, options)
-    _store(callback, function)
+    store(callback, function)
     _in_a_thread(callback.compile)
     return callback
 
 
-def _store(code: Any, function: Callable[..., Any]) -> None:
-    """Store the machine code of a function on disk where that is possible."""
-    if can_cache():
-        code._cache = _Cache(function)  # type: ignore[no-untyped-call]
-        _forget_stale_code(Path(code._cache.cache_path))
-
-
-class _Cache(FunctionCache):
-    """Numba's cache, except that damaged files and a full disk are no errors: the code is compiled again."""
-
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        try:
-            return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
-        except Exception as error:  # pickle, zlib, LLVM and names in a damaged file raise errors of every type
-            if isinstance(error, MemoryError) or left_of_address_space() < _ROOM_FOR_CODE:
-                raise  # the files are as they should be
-            index = Path(self._cache_file._index_path)
-            with contextlib.suppress(OSError):
-                index.unlink(missing_ok=True)  # only the index leads to the code
-            reason = f"{type(error).__name__}: {error}".splitlines()[0]
-            warnings.warn(f"{index} or the code beside it is damaged ({reason}): it is compiled anew", stacklevel=2)
-            return None
-
-    def save_overload(self, sig: Any, data: Any) -> None:
-        try:
-            super().save_overload(sig, data)  # type: ignore[no-untyped-call]
-        except OSError as error:
-            _say_unstored(self.cache_path, error.strerror or str(error))
-
-
-@cache
-def _say_unstored(folder: str, reason: str) -> None:
-    warnings.warn(
-        f"compiled code cannot be stored in {folder} ({reason}), so each process compiles it anew; the environment "
-        "variable NUMBA_CACHE_DIR names another folder",
-        stacklevel=2,
-    )
-
-
-#: Bytes of address space that compiling or loading a function may take, and Numba's import of SciPy with the first one.
-#: Where none is left, LLVM ends the process, and OpenBLAS tries to get some for ever.
-_ROOM_FOR_CODE, _ROOM_FOR_SCIPY = 48 << 20, 80 << 20
+#: Bytes of address space for Numba's import of SciPy, which comes with the first function. Where none is left, OpenBLAS
+#: tries to get some for ever.
+_ROOM_FOR_SCIPY = 80 << 20
 
 _COMPILER = "pycupc compiles"
 _seconds_compiling = 0.0
@@ -185,7 +110,7 @@ def _in_a_thread(work: Callable[[], Any]) -> Any:
     """
     if threading.current_thread().name == _COMPILER:  # a function that the one being compiled calls
         return work()
-    need = _ROOM_FOR_CODE + (0 if "scipy.linalg" in sys.modules else _ROOM_FOR_SCIPY)
+    need = ROOM_FOR_CODE + (0 if "scipy.linalg" in sys.modules else _ROOM_FOR_SCIPY)
     if (left := left_of_address_space()) < need:
         raise MemoryError(f"{left / 1e6:.0f} MB are left of the limit on memory (ulimit -v), too little to load code")
 
@@ -225,17 +150,20 @@ def compiled_for_large(function: Function) -> Function:
     def call(*arguments: Any) -> Any:
         return (function if _plain.get() else dispatcher)(*arguments)
 
+    call._cache = dispatcher._cache  # type: ignore[attr-defined]
     return cast("Function", call)
 
 
-def plain_if_small(steps: int, part: str) -> AbstractContextManager[bool]:
+def plain_if_small(steps: int, part: str, awaited: Callable[..., Any] | None = None) -> AbstractContextManager[bool]:
     """Run `compiled_for_large` functions as plain Python, unless the `steps` of this process add up to many.
 
-    `part`: the part of the package whose steps are counted together, as its code is compiled or loaded together. Gives
-    whether plain Python runs.
+    `part`: the part of the package whose steps are counted together, as its code is compiled or loaded together.
+    `awaited`: one of its functions; while another process compiles it, more steps are few. Gives whether plain Python
+    runs.
     """
     _plain_steps[part] += steps
-    plain = _plain_steps[part] <= MOST_PLAIN_STEPS and not _always_compiled
+    most = MOST_PLAIN_STEPS * (PATIENCE if awaited is not None and is_awaited(awaited) else 1)
+    plain = _plain_steps[part] <= most and not _always_compiled
     return _running(plain=plain) if plain != _plain.get() else contextlib.nullcontext(plain)
 
 
@@ -309,26 +237,3 @@ def _call_address(_: Any, address: Any, C: Any, p: Any, nodes: Any, size: Any, A
 
 
 call_address: Any = intrinsic(_call_address)
-
-
-@cache
-def _forget_stale_code(folder: Path) -> None:
-    forget_stale_code(folder, (file for pattern in SOURCES for file in sorted(_HERE.glob(pattern))))
-
-
-def forget_stale_code(folder: Path, sources: Iterable[Path]) -> bool:
-    """Delete the compiled code in `folder` if it was not compiled from these sources; True if it was deleted.
-
-    Numba compiles a function again when its own file has changed, but does not look at the functions and constants that
-    were compiled into it from other files. So the cache is stamped with a hash of all sources.
-    """
-    digest = hashlib.sha256(b"\0".join(file.read_bytes() for file in sources)).hexdigest()
-    stamp = folder / "pycupc-sources.sha256"
-    with contextlib.suppress(OSError):
-        if stamp.is_file() and stamp.read_bytes() == digest.encode():
-            return False
-        for index in folder.glob("*.nbi"):
-            index.unlink(missing_ok=True)
-        stamp.write_text(digest)
-        return True
-    return False

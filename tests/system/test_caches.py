@@ -21,7 +21,7 @@ import pytest
 from common import ROOT
 from users import such_a_user
 
-from pycupc.system import caches, jit, limits
+from pycupc.system import caches, code_cache, jit, limits
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
 #: A statement that imports Numba, or the LLVM that comes with it.
@@ -125,7 +125,7 @@ def doubled(tmp_path, monkeypatch):
         "from pycupc.system.jit import compiled\n\n\n@compiled\ndef double(x):\n    return 2 * x\n"
     )
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "cache"))
-    jit._say_unstored.cache_clear()
+    code_cache._say_unstored.cache_clear()
 
     def call():
         spec = importlib.util.spec_from_file_location("source", tmp_path / "source.py")

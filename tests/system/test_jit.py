@@ -1,30 +1,6 @@
-"""Compiled code: its cache on disk, and the cases in which plain Python runs."""
+"""Compiled code, and the cases in which plain Python runs."""
 
 from collections import Counter
-
-
-def test_compiled_code_of_other_sources_is_thrown_away(tmp_path):
-    from pycupc.system.jit import forget_stale_code
-
-    cache, source = tmp_path / "cache", tmp_path / "source.py"
-    cache.mkdir()
-    source.write_text("1")
-    for name in ("a.nbi", "a.1.nbc"):
-        (cache / name).write_bytes(b"")
-    assert forget_stale_code(cache, [source])  # compiled from who knows what
-    assert not (cache / "a.nbi").exists()
-    assert (cache / "a.1.nbc").exists()  # Numba overwrites it; only the index leads to it
-    (cache / "b.nbi").write_bytes(b"")
-    assert not forget_stale_code(cache, [source])
-    assert (cache / "b.nbi").exists()
-    source.write_text("2")
-    assert forget_stale_code(cache, [source])
-    assert not (cache / "b.nbi").exists()
-    (cache / "pycupc-sources.sha256").write_bytes(b"\xff\xfe")  # a damaged stamp
-    (cache / "b.nbi").write_bytes(b"")
-    assert forget_stale_code(cache, [source])
-    assert not (cache / "b.nbi").exists()
-    assert not forget_stale_code(tmp_path / "missing", [source])
 
 
 def test_plain_python_takes_few_steps_for_each_part(monkeypatch):
@@ -40,6 +16,28 @@ def test_plain_python_takes_few_steps_for_each_part(monkeypatch):
         assert not plain
     with jit.plain_if_small(0, "c") as plain:
         assert plain
+
+
+def test_plain_python_takes_more_steps_while_another_process_compiles(monkeypatch):
+    from pycupc.system import code_cache, jit
+
+    monkeypatch.setattr(jit, "_plain_steps", Counter())
+    monkeypatch.setattr(code_cache, "_awaited", {test_plain_python_takes_few_steps_for_each_part})
+    stored = False
+    monkeypatch.setattr(code_cache, "_is_stored", lambda function: stored)
+    awaited = test_plain_python_takes_few_steps_for_each_part
+    taken = [
+        (jit.MOST_PLAIN_STEPS + 1, awaited, True),
+        (0, None, False),
+        (jit.MOST_PLAIN_STEPS * jit.PATIENCE, awaited, False),
+    ]
+    for steps, function, wanted in taken:
+        with jit.plain_if_small(steps, "a", function) as plain:
+            assert plain == wanted, (steps, function)
+    jit._plain_steps["a"] = jit.MOST_PLAIN_STEPS + 1
+    stored = True
+    with jit.plain_if_small(0, "a", awaited) as plain:
+        assert not plain
 
 
 def test_an_inlined_function_is_plain_python_for_python_and_compiled_for_compiled_code():

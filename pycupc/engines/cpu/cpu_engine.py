@@ -19,6 +19,7 @@ from pycupc.engines.cpu.gaussian import GaussianTests, Reading
 from pycupc.engines.cpu.gaussian_questions import walk_entries
 from pycupc.engines.cpu.graph import ANSWERED, FINISHED, OPEN, Findings, Graph, Targets
 from pycupc.engines.cpu.level_pieces import Tested, pieces_of, test_elsewhere
+from pycupc.engines.cpu.loaders import loaders
 from pycupc.engines.cpu.pruning.largest_p_values import PrunedTests
 from pycupc.engines.cpu.pruning.plan import PruningMode
 from pycupc.engines.cpu.setwise_levels import SetwiseTests
@@ -46,6 +47,7 @@ from pycupc.independence.gaussian.centred_columns import Columns
 from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.independence.gaussian.test import GaussianTest, compares_r
 from pycupc.independence.setwise import SetwiseTest
+from pycupc.system.code_cache import Loader
 from pycupc.system.localised_message import Argument, Message, Variable
 from pycupc.system.machine import SURELY_FREE, available_cores, free_memory
 
@@ -90,6 +92,9 @@ class CpuEngine(Engine):
         if correlations not in (None, "dense", "rows"):
             raise ValueError(f"correlations must be 'dense', 'rows' or None, got {correlations!r}")
         self._pruning, self._correlations = pruning, correlations
+
+    def loaders(self, test: IndependenceTest, *, asks: bool) -> Sequence[Loader]:
+        return loaders(asks=asks) if compares_r(test) else ()
 
     def memory(self, test: IndependenceTest) -> tuple[int, int]:
         free = self._free = free_memory()  # to be read once: that takes as long as a small level
@@ -320,20 +325,14 @@ class CpuEngine(Engine):
         if need <= free:
             return
         worst = int(degrees.argmax())
+        facts = {"edges": int(degrees.sum()) // 2, "d": int(degrees[worst]), "threads": self.threads}
+        names = {"worst": Variable(worst), "m_max": Argument("m_max")}
         raise EngineError(
             Message(
                 "level {level} needs {need:.1f} GB for {edges:,} edges and the work space of {threads} threads "
                 "(variable {worst} has {d} neighbours) and {free:.1f} GB are free; use fewer threads (numCores), "
                 "take a smaller alpha, or set {m_max} to {below} or less",
-                level=level,
-                below=level - 1,
-                need=need / 1e9,
-                free=free / 1e9,
-                edges=int(degrees.sum()) // 2,
-                d=int(degrees[worst]),
-                threads=self.threads,
-                worst=Variable(worst),
-                m_max=Argument("m_max"),
+                **{"level": level, "below": level - 1, "need": need / 1e9, "free": free / 1e9, **facts, **names},
             )
         )
 

@@ -146,7 +146,7 @@ class _PairWalk(RowWork):
 
     def _walk(self, part: Part, space: tuple[ConditionalCovariances, SubsetWork], state: threads.State) -> None:
         given, how = (self._limits, self._made), (self._only_first, self._largest_p)
-        _walk_pairs(part.C, self._asked, part.items, part.following, *given, *space, *how, state)
+        walk_pairs(part.C, self._asked, part.items, part.following, *given, *space, *how, state)
 
 
 def _loads(first: Indices, last: Indices, d: Indices) -> tuple[Floats, Indices]:
@@ -310,7 +310,7 @@ def _visit(C, asked, i, sizes, made, sets, work, low, high, q, only_first, state
 
 
 @compiled
-def _walk_pairs(C, asked, pairs, following, sizes, made, sets, work, only_first, largest_p, state):  # noqa: PLR0913
+def walk_pairs(C, asked, pairs, following, sizes, made, sets, work, only_first, largest_p, state):  # noqa: PLR0913
     """Write the outcomes of one pair after the other, until none is left, or it is stopped or WANTED."""
     while state[STOP] == 0:
         n = take_item(following, state)

@@ -59,14 +59,14 @@ class Orienting:
         self._paths: list[Reason] = []
         self._seen = np.zeros(max(self.p, 2 * len(skeleton)) + 1, dtype=np.int64)
         self._work = np.zeros((3, self.p + 3), dtype=np.int64)
-        with plain_if_small(self._steps // 2, "PAGs"):
+        with plain_if_small(self._steps // 2, "PAGs", path_rules.next_path):
             self.graph = undirected(skeleton)
         self.graph.entry[KIND] = CIRCLE
-        self._owner = owners(self.graph.entry)
+        self.owner = owners(self.graph.entry)
 
     def compiling(self) -> AbstractContextManager[bool]:
         """For what follows, of which small graphs are oriented by plain Python."""
-        return plain_if_small(self._steps // 2, "PAGs")
+        return plain_if_small(self._steps // 2, "PAGs", path_rules.next_path)
 
     def left(self) -> SparseGraph:
         """The edges left, with their marks."""
@@ -102,8 +102,8 @@ class Orienting:
         """Every unshielded x - y - z that is not marked: x *-> y <-* z."""
         chosen = np.flatnonzero(self.graph.entry[KIND] == CIRCLE)
         if jci is not None and jci.assumptions == "123":
-            chosen = chosen[~np.isin(self._owner[chosen], list(jci.context))]
-        local_rules.colliders(*self.graph, chosen, self._owner)
+            chosen = chosen[~np.isin(self.owner[chosen], list(jci.context))]
+        local_rules.colliders(*self.graph, chosen, self.owner)
 
     def mark_ambiguous(self, a: int, b: int, c: int) -> None:
         """From now on the triple is ambiguous."""
@@ -160,14 +160,14 @@ class Orienting:
                     ):
                         continue
                     if number in local_rules.LOCAL_RULES:
-                        local_rules.LOCAL_RULES[number](*self.graph, chosen, self._owner)
+                        local_rules.LOCAL_RULES[number](*self.graph, chosen, self.owner)
                     else:
                         self._apply_paths(number, chosen, decide, spare_tails)
 
     def _apply_paths(self, number: int, chosen: Indices, decide: Decide, spare_tails: bool) -> None:
         """Rules 4, 5, 9 and 10."""
         at = np.zeros(2, dtype=np.int64)
-        while path := self._next(number, chosen, at):
+        while path := self.next_path(number, chosen, at):
             if number == 10:
                 self._put(self._mirror(chosen[at[0]]), TAIL, 10, *path)
                 continue
@@ -188,11 +188,11 @@ class Orienting:
                 self._put(self._find(v, u), mark, number, len(self._paths))
             self._paths.append((f"R{number}", *path))
 
-    def _next(self, number: int, chosen: Indices, at: Indices) -> tuple[int, ...]:
+    def next_path(self, number: int, chosen: Indices, at: Indices) -> tuple[int, ...]:
         """The next path of a rule, empty at the end; with a longer work space where that is needed."""
         how = number, self._quirks, self._of_rfci
         while True:
-            length = path_rules.next_path(*self.graph, chosen, self._owner, at, self._seen, self._work, *how)
+            length = path_rules.next_path(*self.graph, chosen, self.owner, at, self._seen, self._work, *how)
             if length != path_rules.FULL:
                 return tuple(self._work[path_rules.PATH, :length].tolist())
             self._work = np.zeros((3, 2 * self._work.shape[1]), dtype=np.int64)

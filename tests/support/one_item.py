@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from pycupc.engines.cpu import level1, setwise_walk, turn_walk
+from pycupc.engines.cpu import level1, level1_from_columns, setwise_walk, turn_walk
 from pycupc.engines.cpu.row_items import RowWork, until_careful
 from pycupc.engines.cpu.threads import STOP
 
@@ -41,7 +41,8 @@ def one_at_a_time(monkeypatch, between):
     for kind in set(_kinds()):
         if "_walk" in vars(kind) and not getattr(kind._walk, "__isabstractmethod__", False):
             monkeypatch.setattr(kind, "_walk", stepwise(kind._walk))
-    _in_steps(monkeypatch, level1, "_run_blocks", 5, taken)
+    _in_steps(monkeypatch, level1, "run_blocks", 5, taken)
+    _in_steps(monkeypatch, level1_from_columns, "_run_rows", 7, taken)
     _in_steps(monkeypatch, turn_walk, "take_turns", 2, taken)
     for name in ("next_sets", "enter_round"):
         monkeypatch.setattr(setwise_walk, name, _after(between, getattr(setwise_walk, name)))

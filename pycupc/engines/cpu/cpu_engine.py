@@ -223,7 +223,7 @@ class CpuEngine(Engine):
         degrees = graph.degrees
         lists, d = (TESTED_BYTES + 4 * level) * len(graph.neighbours), graph.widest
         d = min(d, HUB) if level == 1 else d
-        matrices = max(level - 1, 0) + (self._columns is not None)  # of the widest row, which each thread holds
+        matrices = max(level - 1, 0) + 2 * (self._columns is not None)  # of the widest row, which each thread holds
         need = lists + matrices * d * (d + 8) * 8 * self.threads
         free = free_memory() if need > SURELY_FREE else 2**62
         self._refuse_beyond(free, need, level, degrees)

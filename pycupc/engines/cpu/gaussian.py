@@ -5,16 +5,15 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import suppress
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
 
 from pycupc.engines import subsets
-from pycupc.engines.cpu import level0, level0_sieve, level1, threads
+from pycupc.engines.cpu import level0, level0_sieve, level1, level1_from_columns, threads
 from pycupc.engines.cpu.graph import ANSWERED, Findings, Graph, Indices, Separated, Targets
 from pycupc.engines.cpu.pruning.delta import Proofs
 from pycupc.engines.cpu.pruning.largest_p_values import PrunedTests, SmallestZ
@@ -23,11 +22,10 @@ from pycupc.engines.cpu.pruning.pruned_sides import load, pruned_side
 from pycupc.engines.cpu.row_items import Merged, RowWork, cuts, items_of, number_of_items, whole_rows
 from pycupc.engines.cpu.set_walk import walk_items
 from pycupc.engines.cpu.submatrices import ColumnSource, CorrelationSource, MatrixSource, canonical_of
-from pycupc.engines.cpu.threads import DOUBTFUL, State, Task, Work
+from pycupc.engines.cpu.threads import DOUBTFUL, State, Work
 from pycupc.engines.cpu.tuning import (
     BLOCK,
     GATHER_SHARE,
-    HUB,
     INLINE_TESTS,
     MOST_ITEMS,
     NARROW,
@@ -260,33 +258,13 @@ class GaussianTests:
 
     def _level1(self, graph: Graph, targets: Targets, cutoff: Cutoff, findings: Findings) -> Work:
         """The tests of level 1."""
-        tests, source = targets.per_row * (graph.degrees - 1), self._source
-        wide = (graph.degrees > HUB) & isinstance(source, ColumnSource)
+        if isinstance(self._source, ColumnSource):
+            return level1_from_columns.work_on_rows(self._source, graph, targets, cutoff, findings)
+        tests = targets.per_row * (graph.degrees - 1)
         least = max(2 * TASK_TESTS, int(tests.sum()) // MOST_ITEMS)
-        blocks = level1.row_blocks(tests, least, np.flatnonzero(wide))
-        if isinstance(source, MatrixSource):
-            blocks = np.ascontiguousarray(blocks[np.argsort(-blocks[:, 2], kind="stable")])
-            return level1.work_on_blocks(source.C, graph, targets, cutoff, blocks, findings)
-        return threads.drawing(self._level1_tasks(source, graph, targets, cutoff, findings, blocks, wide))
-
-    @staticmethod
-    def _level1_tasks(
-        source: ColumnSource, graph: Graph, targets: Targets, cutoff: Cutoff, findings: Findings, blocks: Indices,
-        wide: Mask,
-    ) -> Iterator[Task]:  # fmt: skip
-        """The tests of level 1 whose matrices are computed from columns."""
-        lock = threading.Lock()
-        for low, high, tests in blocks.tolist():
-
-            def task(state: State, low: int = low, high: int = high, tests: int = tests) -> int:
-                level1.run_rows(source, graph, targets, cutoff, np.arange(low, high), findings, state)
-                return tests
-
-            if not wide[low]:
-                yield task
-        for x in np.flatnonzero(wide & (targets.per_row > 0)).tolist():
-            for entries in source.parts_of_hub(graph, x):
-                yield partial(level1.run_part_of_hub, source, graph, entries, targets, cutoff, findings, lock)
+        blocks = level1.row_blocks(tests, least, np.zeros(0, dtype=np.int64))
+        blocks = np.ascontiguousarray(blocks[np.argsort(-blocks[:, 2], kind="stable")])
+        return level1.work_on_blocks(self._source.C, graph, targets, cutoff, blocks, findings)
 
 
 class PlainWalk(RowWork):

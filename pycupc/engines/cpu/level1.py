@@ -1,16 +1,17 @@
-"""Level 1: for each target the first single variable that separates it, straight from the correlations."""
+"""Level 1: for each target the first single variable that separates it, straight from the correlations.
+
+`level1_from_columns` has the rows whose correlations are computed when their tests are made.
+"""
 
 from __future__ import annotations
 
 import math
-import threading
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from pycupc.engines.cpu.graph import TESTED, Findings, Graph, Indices, Targets
 from pycupc.engines.cpu.row_items import count_tests, take_item
-from pycupc.engines.cpu.submatrices import ColumnSource, Submatrix
 from pycupc.engines.cpu.threads import DOUBTFUL, STOP, State, Work
 from pycupc.engines.cpu.tuning import FIRST_SETS, LEVEL1_TILE, NEXT_SETS, SPARSE
 from pycupc.engines.cpu.walk_arrays import NO_MIRROR, Cutoff
@@ -54,8 +55,8 @@ def work_on_blocks(
     lists, found, following = (graph.offsets, targets.chosen), findings[:3], np.zeros(1, np.int64)
 
     def work(state: State) -> None:
-        tile = _tile(C, graph.neighbours, graph.widest, len(C))
-        _run_blocks(tile, *lists, NO_MIRROR, cutoff, blocks, following, found, findings.done, state)
+        tile = tile_of(C, graph.neighbours, graph.widest, len(C))
+        run_blocks(tile, *lists, NO_MIRROR, cutoff, blocks, following, found, findings.done, state)
 
     return work
 
@@ -75,56 +76,15 @@ def test_both_sides(C: Floats, graph: Graph, cutoff: Cutoff, findings: Findings,
     """The tests of both sides by one thread; by plain Python if they are few."""
     d = graph.degrees
     with plain_if_small(int((d * d).sum()) // 3, "level 1") as plain, np.errstate(divide="ignore", invalid="ignore"):
-        block, tile = np.array([0, len(C), 0]), _tile(C, graph.neighbours, graph.widest, len(C))
+        block, tile = np.array([0, len(C), 0]), tile_of(C, graph.neighbours, graph.widest, len(C))
         given = tile, graph.offsets, ~graph.fixed, graph.lists.mirror, cutoff
         if plain:
-            _run_block(*given, block, findings[:3], findings.done, state)
+            run_block(*given, block, findings[:3], findings.done, state)
         else:
-            _run_blocks(*given, block[None], np.zeros(1, np.int64), findings[:3], findings.done, state)
+            run_blocks(*given, block[None], np.zeros(1, np.int64), findings[:3], findings.done, state)
 
 
-def run_rows(
-    source: ColumnSource, graph: Graph, targets: Targets, cutoff: Cutoff, rows: Indices, findings: Findings,
-    state: State,
-) -> None:  # fmt: skip
-    """Test the targets of these rows, which are consecutive."""
-    for own in source.submatrices(graph, rows):
-        found = findings.rank[own.entries], findings.r[own.entries], findings.smallest[own.entries]
-        _run_submatrix(own, targets, cutoff, found, findings.done[own.entries], state)
-
-
-def run_part_of_hub(
-    source: ColumnSource, graph: Graph, entries: Indices, targets: Targets, cutoff: Cutoff, findings: Findings,
-    lock: threading.Lock, state: State,
-) -> int:  # fmt: skip
-    """Test the targets among these entries of a row, given the others; returns the number of pairs of them.
-
-    For each target, one of the parts of the row has its first separating set: the smallest rank is found.
-    """
-    x, n = int(np.searchsorted(graph.offsets, entries[0], side="right")) - 1, len(entries)
-    own = source.extract_of_hub(graph, x, entries)
-    rank, r, smallest = np.full(n, -1), np.zeros(n), np.full(n, math.inf)
-    _run_submatrix(own, targets, cutoff, (rank, r, smallest), np.zeros(n, np.int8), state)
-    found, at = np.flatnonzero(rank >= 0), entries - graph.offsets[x]
-    z = at[rank[found] + (rank[found] >= found)]
-    rank[found] = z - (z > at[found])
-    with lock:
-        findings.add(entries, rank, r, smallest)
-    return n * (n - 1) // 2
-
-
-def _run_submatrix(
-    own: Submatrix, targets: Targets, cutoff: Cutoff, found: tuple[Any, ...], done: Any, state: State
-) -> None:
-    """Test the targets of a submatrix; `found` and `done`: its stretches of `Findings`."""
-    low, high = int(own.rows[0]), int(own.rows[-1]) + 1
-    widest = int(np.diff(own.offsets[low : high + 1]).max())
-    tile, block = _tile(own.C, own.neighbours, widest, high - low), np.array([[low, high, 0]])
-    lists, following = (own.offsets, targets.chosen[own.entries]), np.zeros(1, np.int64)
-    _run_blocks(tile, *lists, NO_MIRROR, cutoff, block, following, found, done, state)
-
-
-def _tile(C: Floats, neighbours: Ints, widest: int, rows: int) -> Tile:
+def tile_of(C: Floats, neighbours: Ints, widest: int, rows: int) -> Tile:
     """Work space for rows with up to `widest` neighbours, of which there are this number."""
     height = min(LEVEL1_TILE, rows)
     correlation, variance = np.empty((height, widest)), np.empty((height, widest))
@@ -218,17 +178,17 @@ def _clear_tile(tile, offsets, x0, x1):
 
 
 @compiled
-def _run_blocks(tile, offsets, chosen, mirror, cutoff, blocks, following, findings, done, state):  # noqa: PLR0913
+def run_blocks(tile, offsets, chosen, mirror, cutoff, blocks, following, findings, done, state):  # noqa: PLR0913
     """Test the rows of one block after the other."""
     while state[STOP] == 0:
         q = take_item(following, state)
         if q >= len(blocks):
             break
-        _run_block(tile, offsets, chosen, mirror, cutoff, blocks[q], findings, done, state)
+        run_block(tile, offsets, chosen, mirror, cutoff, blocks[q], findings, done, state)
 
 
 @jit_inlined
-def _run_block(tile, offsets, chosen, mirror, cutoff, block, findings, done, state):  # noqa: PLR0913
+def run_block(tile, offsets, chosen, mirror, cutoff, block, findings, done, state):  # noqa: PLR0913
     """Test the rows of a block, in tiles of LEVEL1_TILE rows x by as many rows y.
 
     `findings` are those that are arrays, but for `done`, which becomes TESTED.

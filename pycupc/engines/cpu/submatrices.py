@@ -39,7 +39,6 @@ class Submatrix(NamedTuple):
     offsets: Indices
     neighbours: Ints
     rows: Indices  # (k,): the rows in the numbers of C; they ascend if they ascend in the graph
-    entries: slice | Indices  # slice or int64: the entries of the graph in the order of `neighbours`
 
 
 def of_width(widths: Indices) -> Iterator[slice]:
@@ -75,10 +74,6 @@ class MatrixSource:
         """A matrix with the correlations of the variables of m tests, and their positions in it, int64 (m, k)."""
         return self.C, nodes
 
-    def submatrices(self, graph: Graph, rows: Indices) -> Iterator[Submatrix]:
-        """Submatrices with one part of the rows after the other; a part is not too large for memory."""
-        yield Submatrix(self.C, graph.offsets, graph.neighbours, rows, slice(None))
-
     def parts(self, graph: Graph, items: Indices) -> Iterable[Part]:
         """Parts of items, which threads do; here all threads do all parts, each with rows of similar size."""
         return [
@@ -100,10 +95,6 @@ class ColumnSource:
         C, own = np.empty((nodes.size, nodes.size)), np.arange(nodes.size).reshape(nodes.shape)
         self.columns.put_groups(nodes.ravel(), np.append(own[:, 0], nodes.size), C)
         return frozen(C), own
-
-    def submatrices(self, graph: Graph, rows: Indices) -> Iterator[Submatrix]:
-        for part in of_width(graph.degrees[rows] + 1):
-            yield self._extract(graph, rows[part])
 
     def parts(self, graph: Graph, items: Indices) -> Iterable[Part]:
         """Parts of items, which threads do; here a thread makes the matrix of a part, and others join it."""
@@ -132,30 +123,19 @@ class ColumnSource:
         parts = [np.arange(v, min(v + HUB_PART, starts.stop)) for v in starts]
         return map(np.concatenate, combinations(parts, 2))
 
-    def extract_of_hub(self, graph: Graph, x: int, entries: Indices) -> Submatrix:
-        """Row x with these of its neighbours."""
-        d = len(entries)
-        C = self.columns.among(np.append(graph.neighbours[entries], x))
-        offsets = np.append(np.zeros(d + 1, dtype=np.int64), d)
-        return Submatrix(frozen(C), offsets, np.arange(d, dtype=np.int32), np.array([d]), entries)
-
     def _extract(self, graph: Graph, rows: Indices) -> Submatrix:
         """Row after row a block: the neighbours and, last, the row itself."""
         first, d = graph.offsets[rows], graph.offsets[rows + 1] - graph.offsets[rows]
         ends = np.cumsum(d + 1)
         own = np.repeat(np.arange(len(rows)), d)  # of each entry, the number of its row
         neighbours = np.arange(len(own)) + own
-        if (np.diff(rows) == 1).all():
-            entries: slice | Indices = slice(int(first[0]), int(first[-1] + d[-1]))
-        else:
-            entries = spans(first, d)
         members = np.empty(ends[-1], dtype=np.int64)
-        members[ends - 1], members[neighbours] = rows, graph.neighbours[entries]
+        members[ends - 1], members[neighbours] = rows, graph.neighbours[spans(first, d)]
         lengths = np.zeros(len(members) + 1, dtype=np.int64)
         lengths[ends] = d
         C = np.empty((len(members), len(members)))
         self.columns.put_groups(members, np.concatenate(([0], ends)), C)
-        return Submatrix(frozen(C), np.cumsum(lengths), neighbours.astype(np.int32), ends - 1, entries)
+        return Submatrix(frozen(C), np.cumsum(lengths), neighbours.astype(np.int32), ends - 1)
 
 
 class _Drawn:

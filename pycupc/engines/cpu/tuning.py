@@ -61,6 +61,8 @@ SPARSE = 3
 
 #: Variables of a submatrix of several rows: its matrix, half a megabyte, stays in the cache of a core.
 EXTRACT_WIDTH = 256
+#: Products of two numbers, of those that correlations sum, that take as long as a test of level 1. Measured.
+PRODUCTS_OF_TEST = 60
 #: A row with more neighbours is a hub: at level 1 its tests read matrices of two parts of its neighbours, of up to
 #: `HUB_PART` each, 128 megabytes, instead of one of all neighbours. That computes each correlation twice.
 HUB, HUB_PART = 4096, 2048

@@ -51,7 +51,7 @@ class Columns:
     def pairs(self, x: NDArray[np.integer], y: NDArray[np.integer], n_threads: int = 1) -> Floats:
         """The correlations of k pairs, float64 (k,)."""
         x, y = (np.ascontiguousarray(v, dtype=np.int64) for v in (x, y))
-        r, (centred, squares) = np.empty(len(x)), self._frozen()
+        r, (centred, squares) = np.empty(len(x)), self.frozen()
 
         def compute(first: int) -> None:
             part = slice(first, first + PAIRS)
@@ -74,9 +74,10 @@ class Columns:
         widest = int(np.diff(starts).max(initial=0))
         space, sums = np.empty((BLOCK, widest)), np.empty((widest, widest))
         members, starts = (np.ascontiguousarray(v, dtype=np.int64) for v in (members, starts))
-        _correlate_groups(*self._frozen(), members, starts, space, sums, out)
+        _correlate_groups(*self.frozen(), members, starts, space, sums, out)
 
-    def _frozen(self) -> tuple[Floats, Floats]:
+    def frozen(self) -> tuple[Floats, Floats]:
+        """`centred` and `squares` for compiled code."""
         return frozen(self.centred), frozen(self.squares)
 
 
@@ -118,31 +119,37 @@ def _correlate_pairs(centred, squares, x, y, r):
 
 @compiled
 def _correlate_groups(centred, squares, members, starts, space, sums, out):
-    """`Columns.put_groups`.
-
-    `space`, float64 (BLOCK, widest group), holds a block of the columns of a group, `sums`, float64 (widest group,
-    widest group), the sums of the block.
-    """
-    n = centred.shape[1]
+    """`Columns.put_groups`; `space`, `sums`: see `correlate_group`."""
     for g in range(len(starts) - 1):
         at, width = uint64(starts[g]), uint64(starts[g + 1] - starts[g])
-        for i in range(width):
-            for j in range(width):
-                out[at + i, at + j] = sums[i, j] = 0.0
-        for begin in range(0, n, BLOCK):
-            for c in range(width):
-                column = members[at + c]
-                for k in range(BLOCK):
-                    space[k, c] = centred[column, begin + k] if begin + k < n else 0.0
-            _add_squares(space, sums, width, uint64(BLOCK if begin + BLOCK < n else n - begin))
-            for i in range(width):
-                for j in range(i, width):
-                    out[at + i, at + j], sums[i, j] = two_sum(out[at + i, at + j], sums[i, j])
+        correlate_group(centred, squares, members, at, width, space, sums, out)
+
+
+@jit_inlined
+def correlate_group(centred, squares, members, at, width, space, sums, out):
+    """Write the correlations of the columns members[at:at + width] to these rows and columns of `out`.
+
+    `space`, float64 (BLOCK, width or more), holds a block of the columns, `sums`, float64 (width or more, width or
+    more), the sums of the block.
+    """
+    n = centred.shape[1]
+    for i in range(width):
+        for j in range(width):
+            out[at + i, at + j] = sums[i, j] = 0.0
+    for begin in range(0, n, BLOCK):
+        for c in range(width):
+            column = members[at + c]
+            for k in range(BLOCK):
+                space[k, c] = centred[column, begin + k] if begin + k < n else 0.0
+        _add_squares(space, sums, width, uint64(BLOCK if begin + BLOCK < n else n - begin))
         for i in range(width):
             for j in range(i, width):
-                r = _normalised(out[at + i, at + j], squares[members[at + i]] * squares[members[at + j]])
-                out[at + i, at + j] = r
-                out[at + j, at + i] = r
+                out[at + i, at + j], sums[i, j] = two_sum(out[at + i, at + j], sums[i, j])
+    for i in range(width):
+        for j in range(i, width):
+            r = _normalised(out[at + i, at + j], squares[members[at + i]] * squares[members[at + j]])
+            out[at + i, at + j] = r
+            out[at + j, at + i] = r
 
 
 @jit_inlined

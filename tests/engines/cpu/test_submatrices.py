@@ -10,7 +10,7 @@ from row_data import table
 
 import pycupc
 from pycupc.engines.cpu import cpu_engine as cpu
-from pycupc.engines.cpu import gaussian, level0, level0_sieve, submatrices
+from pycupc.engines.cpu import gaussian, level0, level0_sieve, level1_from_columns, submatrices
 from pycupc.engines.cpu.cpu_engine import CpuEngine
 from pycupc.engines.protocol import EngineError, Lists, Pairs, Questions
 from pycupc.independence.gaussian.centred_columns import Columns
@@ -92,12 +92,23 @@ def test_several_tiles_and_extracts(monkeypatch):
 
 @pytest.mark.parametrize("scale", [False, True])
 def test_hubs_read_parts_of_their_neighbours(scale, monkeypatch):
-    for module in (gaussian, cpu, submatrices):
-        monkeypatch.setattr(module, "HUB", 6, raising=False)
+    for module in (level1_from_columns, cpu):
+        monkeypatch.setattr(module, "HUB", 6)
     monkeypatch.setattr(submatrices, "HUB_PART", 3)
     X = scale_free(150, 100, 0, first=40).T if scale else table(60, 40, 7, degree=5)
     p = X.shape[1]
     both(X, hubs=True, alpha=0.01, fixedGaps=pairs(p, 0.02, 0), fixedEdges=pairs(p, 0.02, 1))
+
+
+@pytest.mark.parametrize("tests", [10, 1_000_000])
+def test_the_widest_row_may_have_no_targets(tests, monkeypatch):
+    """Side A tests no pair of the last variable, which has the most neighbours."""
+    monkeypatch.setattr(level1_from_columns, "TASK_TESTS", tests)
+    X = np.random.default_rng(0).standard_normal((9000, 100))
+    X[:, -1] += X[:, :-1].sum(axis=1)
+    degrees = pycupc.skeleton(X, alpha=0.01, m_max=0, engine="cpu").sparse_graph.degrees()
+    assert degrees[-1] > 10 * np.sort(degrees)[-2]
+    both(X, alpha=0.01, m_max=1)
 
 
 def test_a_hub_of_several_hundred_neighbours():

@@ -20,6 +20,7 @@ from pycupc.engines.cpu import (
     answers,
     gaussian,
     gaussian_questions,
+    level1_from_columns,
     setwise_levels,
     setwise_walk,
     threads,
@@ -35,7 +36,8 @@ PROBLEMS = int(os.environ.get("PYCUPC_SCHEDULES", "12"))
 
 @pytest.fixture
 def small_items(monkeypatch):
-    monkeypatch.setattr(gaussian, "TASK_TESTS", 30)
+    for module in (gaussian, level1_from_columns):
+        monkeypatch.setattr(module, "TASK_TESTS", 30)
     for module in (gaussian, gaussian_questions, threads):
         monkeypatch.setattr(module, "INLINE_TESTS", 0)
     monkeypatch.setattr(gaussian, "GATHER_SHARE", 0)

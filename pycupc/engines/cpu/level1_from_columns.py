@@ -30,7 +30,7 @@ class Own(NamedTuple):
     """The problem of one row x with d neighbours: its own matrix and lists, in which x is variable d."""
 
     C: Annotated[Floats, "d+1 d+1"]
-    space: Annotated[Floats, "k d+1"]  # with `sums` as of `correlate_group`
+    space: Annotated[Floats, "k d+1"]  # with `sums` as of `centred_columns.group_space`
     sums: Annotated[Floats, "d+1 d+1"]
     members: Annotated[Indices, "d+1"]  # the variables: the neighbours and x
     offsets: Annotated[Indices, "d+2"]  # of the lists; only x has one

@@ -1,9 +1,8 @@
 """Where the tests of a level read their correlations: in a matrix, or in matrices of single rows, from the data.
 
-A test of row x reads the correlations of x and its neighbours. So the tests of some rows are a problem of their own: a
-matrix, in which each of these rows has a block for x and its neighbours, and neighbour lists in the numbers of that
-matrix. An `Submatrix` is such a problem. Compiled code takes it as it takes the problem as a whole, which is the
-extract of all rows where the matrix of all variables is known.
+A test of row x reads the correlations of x and its neighbours. So the tests of some rows are a problem of their own, a
+`Part`: a matrix, in which each of these rows has a block for x and its neighbours, and neighbour lists in the numbers
+of that matrix. Compiled code takes it as it takes the problem as a whole, where the matrix of all variables is known.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import combinations
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,24 +19,11 @@ from pycupc.engines.cpu.graph import Graph, Indices
 from pycupc.engines.cpu.tuning import EXTRACT_WIDTH, HUB_PART, LEAST_WIDTH, PART_ENTRIES
 from pycupc.engines.cpu.walk_arrays import AT, DEGREE, ROW, Part, X
 from pycupc.engines.protocol import Floats, Ints
-from pycupc.graph.lists import spans
-from pycupc.independence.gaussian.centred_columns import Columns
+from pycupc.independence.gaussian.centred_columns import Columns, correlate_group, group_space
 from pycupc.independence.gaussian.partial_correlation import canonical_space, partial_correlation
 from pycupc.system.jit import compiled, frozen
 from pycupc.system.machine import run_in_threads
-
-
-class Submatrix(NamedTuple):
-    """Some rows of a graph, with the correlations that their tests read."""
-
-    # float64 (w, w), contiguous, not writeable: of the variables of a row with each other; the cells of variables of
-    # different rows may have no meaning.
-    C: Floats
-    # offsets, neighbours: int64 (w + 1,), int32: neighbour lists in the numbers of C; other variables of C have no
-    # neighbours.
-    offsets: Indices
-    neighbours: Ints
-    rows: Indices  # (k,): the rows in the numbers of C; they ascend if they ascend in the graph
+from pycupc.system.numba_names import uint64
 
 
 def of_width(widths: Indices) -> Iterator[slice]:
@@ -97,7 +82,7 @@ class ColumnSource:
         return frozen(C), own
 
     def parts(self, graph: Graph, items: Indices) -> Iterable[Part]:
-        """Parts of items, which threads do; here a thread makes the matrix of a part, and others join it."""
+        """Parts of items, which threads do; here a thread makes the matrix of its part."""
         rows, first, at = np.unique(items[:, ROW], return_index=True, return_inverse=True)
         order = np.argsort(first[at], kind="stable")  # all items of a row together
         rows, items = rows[np.argsort(first)], items[order]
@@ -111,10 +96,13 @@ class ColumnSource:
 
     def _part(self, graph: Graph, rows: Indices, items: Indices) -> Part:
         """A part of these items, whose rows are given in the same order."""
-        own = self._extract(graph, rows)
-        at = np.cumsum(np.diff(items[:, ROW], prepend=rows[:1]) != 0)
-        items[:, X], items[:, AT] = own.rows[at], own.offsets[own.rows[at]]
-        return Part(own.C, own.neighbours, items, np.zeros(1, dtype=np.int64), int(items[:, DEGREE].max()))
+        d = graph.degrees[rows]
+        widest, width = int(d.max()), int(d.sum()) + len(rows)
+        C, neighbours = np.empty((width, width)), np.empty(width - len(rows), dtype=np.int32)
+        members, (space, sums) = np.empty(width, dtype=np.int64), group_space(widest + 1)
+        lists = graph.offsets, graph.neighbours, rows, items
+        _make_part(*self.columns.frozen(), *lists, members, neighbours, space, sums, C)
+        return Part(frozen(C), neighbours, items, np.zeros(1, dtype=np.int64), widest)
 
     @staticmethod
     def parts_of_hub(graph: Graph, x: int) -> Iterator[Indices]:
@@ -123,23 +111,29 @@ class ColumnSource:
         parts = [np.arange(v, min(v + HUB_PART, starts.stop)) for v in starts]
         return map(np.concatenate, combinations(parts, 2))
 
-    def _extract(self, graph: Graph, rows: Indices) -> Submatrix:
-        """Row after row a block: the neighbours and, last, the row itself."""
-        first, d = graph.offsets[rows], graph.offsets[rows + 1] - graph.offsets[rows]
-        ends = np.cumsum(d + 1)
-        own = np.repeat(np.arange(len(rows)), d)  # of each entry, the number of its row
-        neighbours = np.arange(len(own)) + own
-        members = np.empty(ends[-1], dtype=np.int64)
-        members[ends - 1], members[neighbours] = rows, graph.neighbours[spans(first, d)]
-        lengths = np.zeros(len(members) + 1, dtype=np.int64)
-        lengths[ends] = d
-        C = np.empty((len(members), len(members)))
-        self.columns.put_groups(members, np.concatenate(([0], ends)), C)
-        return Submatrix(frozen(C), np.cumsum(lengths), neighbours.astype(np.int32), ends - 1)
+
+@compiled
+def _make_part(centred, squares, offsets, listed, rows, items, members, neighbours, space, sums, C):  # noqa: PLR0913
+    """Fill C and the lists of a part, row after row a block, the neighbours and, last, the row; enter it in the items.
+
+    `listed`: the neighbours of all rows. Cells of C for variables of different rows stay as they are.
+    """
+    at, n, q = 0, 0, 0
+    for x in rows:
+        start, d = offsets[x], offsets[x + 1] - offsets[x]
+        for k in range(d):
+            members[at + k], neighbours[n + k] = listed[start + k], at + k
+        members[at + d] = x
+        correlate_group(centred, squares, members, uint64(at), uint64(d + 1), space, sums, C)
+        while q < len(items) and items[q, ROW] == x:
+            items[q, X], items[q, AT] = at + d, n
+            q += 1
+        at += d + 1
+        n += d
 
 
 class _Drawn:
-    """Parts that threads make one after the other; a thread joins a part whose items are not all taken."""
+    """Parts, each made by the thread that takes it; in the end threads join parts whose items are not all taken."""
 
     def __init__(self, parts: Iterator[Callable[[], Part]]) -> None:
         self._parts, self._changed = parts, threading.Condition()
@@ -152,16 +146,15 @@ class _Drawn:
 
     def _next(self) -> Part | None:
         with self._changed:
-            while True:
+            while (make := next(self._parts, None)) is None:
                 self._open = [part for part in self._open if part.following[0] < len(part.items)]
                 if self._open:
                     return self._open[0]
-                if (make := next(self._parts, None)) is not None:
-                    self._in_the_making += 1
-                    break
                 if not self._in_the_making:
                     return None
                 self._changed.wait()
+            self._in_the_making += 1
+            self._open = [part for part in self._open if part.following[0] < len(part.items)]
         try:
             part = make()
             with self._changed:

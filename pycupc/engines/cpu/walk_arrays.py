@@ -112,7 +112,8 @@ ROW, START, DEGREE, X, AT, FIRST, END, PIECES, WORK = range(9)
 class Part(NamedTuple):
     """Some items of a side, with the correlations that they read."""
 
-    C: Floats  # (w, w): as of `submatrices.Submatrix`
+    # (w, w), contiguous, not writeable: cells for variables that are not read together may have no meaning.
+    C: Floats
     neighbours: Ints
     items: Indices  # (m, 9): with rows and places in the numbers of C
     following: Indices  # (1,): the number of the item that is taken next

@@ -71,14 +71,18 @@ class Columns:
 
         Group g has the variables ``members[starts[g]:starts[g + 1]]``, and these rows and columns of `out`.
         """
-        widest = int(np.diff(starts).max(initial=0))
-        space, sums = np.empty((BLOCK, widest)), np.empty((widest, widest))
+        space, sums = group_space(int(np.diff(starts).max(initial=0)))
         members, starts = (np.ascontiguousarray(v, dtype=np.int64) for v in (members, starts))
         _correlate_groups(*self.frozen(), members, starts, space, sums, out)
 
     def frozen(self) -> tuple[Floats, Floats]:
         """`centred` and `squares` for compiled code."""
         return frozen(self.centred), frozen(self.squares)
+
+
+def group_space(width: int) -> tuple[Floats, Floats]:
+    """`space` and `sums` of `correlate_group` for up to this number of columns."""
+    return np.empty((BLOCK, width)), np.empty((width, width))
 
 
 @jit_inlined
@@ -129,8 +133,7 @@ def _correlate_groups(centred, squares, members, starts, space, sums, out):
 def correlate_group(centred, squares, members, at, width, space, sums, out):
     """Write the correlations of the columns members[at:at + width] to these rows and columns of `out`.
 
-    `space`, float64 (BLOCK, width or more), holds a block of the columns, `sums`, float64 (width or more, width or
-    more), the sums of the block.
+    `space` and `sums`, of `group_space`, hold a block of the columns, and the sums of the block.
     """
     n = centred.shape[1]
     for i in range(width):

@@ -38,7 +38,8 @@ compile_here(sys.argv[2:])
 #: Bytes of memory that are to be free: several times what such a process takes.
 _NEEDED = 2 << 30
 
-_begun: set[Loader] = set()
+#: Loaders whose code was stored at a look, or that other processes were to run.
+_known: set[Loader] = set()
 _processes: list[Popen[bytes]] = []
 
 
@@ -49,11 +50,13 @@ def compile_ahead(loaders: Sequence[Loader], cores: int | None = None) -> None:
     may do harm: in processes that share a machine with others of their kind, where memory is limited or short, and
     inside a program that is not Python.
     """
-    missing = [loader for loader in loaders if loader not in _begun and not is_stored(loader)]
-    spare = min(cores or available_cores(), available_cores()) - 1
-    if not missing or spare < 1 or not _may_start():
+    new = [loader for loader in loaders if loader not in _known]
+    if not new or (spare := min(cores or available_cores(), available_cores()) - 1) < 1:
         return
-    _begun.update(missing)
+    _known.update(new)
+    missing = [loader for loader in new if not is_stored(loader)]
+    if not missing or not _may_start():
+        return
     if spare < len(missing):  # the run itself compiles the first
         del missing[0]
     number = min(spare, len(missing))

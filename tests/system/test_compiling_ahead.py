@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -126,7 +127,7 @@ def started(monkeypatch):
     """The loaders that processes would have been started for, by process, where none of the code is stored."""
     calls = []
     monkeypatch.setattr(compiling_ahead, "_start", calls.append)
-    monkeypatch.setattr(compiling_ahead, "_begun", set())
+    monkeypatch.setattr(compiling_ahead, "_known", set())
     monkeypatch.setattr(compiling_ahead, "is_stored", lambda loader: loader is stored)
     monkeypatch.setattr(compiling_ahead, "free_memory", lambda: 1 << 40)
     return calls
@@ -164,42 +165,31 @@ def test_cores_are_shared_with_the_run(started, monkeypatch, cores, numCores, wa
 
 
 @pytest.mark.parametrize(
-    ("name", "value"),
+    ("owner", "name", "value"),
     [
-        ("left_of_address_space", lambda: 1 << 34),
-        ("free_memory", lambda: 1 << 30),
-        ("can_cache", lambda: False),
-        ("HAVE_TURNS", False),
+        (compiling_ahead, "left_of_address_space", lambda: 1 << 34),
+        (compiling_ahead, "free_memory", lambda: 1 << 30),
+        (compiling_ahead, "can_cache", lambda: False),
+        (compiling_ahead, "HAVE_TURNS", False),
+        (multiprocessing.process, "parent_process", lambda: "another"),
+        (sys, "executable", "/usr/lib/R/bin/exec/R"),
+        (sys, "executable", ""),
+        (sys, "executable", None),
+        (sys, "executable", "/usr/bin/python3"),
     ],
 )
-def test_where_it_may_do_harm_no_process_is_started(started, monkeypatch, name, value):
+def test_where_it_may_do_harm_no_process_is_started(started, monkeypatch, owner, name, value):
     monkeypatch.setattr(compiling_ahead, "available_cores", lambda: 2)
-    monkeypatch.setattr(compiling_ahead, name, value)
+    monkeypatch.setattr(owner, name, value)
     compiling_ahead.compile_ahead([first])
-    assert not started
-
-
-def test_programs_that_are_not_python_and_workers_start_none(started, monkeypatch):
-    import multiprocessing
-
-    monkeypatch.setattr(compiling_ahead, "available_cores", lambda: 2)
-    for executable in ("/usr/lib/R/bin/exec/R", "", None):
-        with monkeypatch.context() as patch:
-            patch.setattr(sys, "executable", executable)
-            compiling_ahead.compile_ahead([first])
-    with monkeypatch.context() as patch:
-        patch.setattr(multiprocessing.process, "parent_process", lambda: "another")
-        compiling_ahead.compile_ahead([first])
-    assert not started
-    compiling_ahead.compile_ahead([first])
-    assert started == [[first]]
+    assert started == ([[first]] if value == "/usr/bin/python3" else [])
 
 
 def test_a_process_that_cannot_be_started_is_no_error(monkeypatch):
     def refuse(*_, **__):
         raise OSError("no more processes")
 
-    monkeypatch.setattr(compiling_ahead, "_begun", set())
+    monkeypatch.setattr(compiling_ahead, "_known", set())
     monkeypatch.setattr(compiling_ahead, "is_stored", lambda loader: False)
     monkeypatch.setattr(compiling_ahead, "available_cores", lambda: 2)
     monkeypatch.setattr(subprocess, "Popen", refuse)

@@ -94,6 +94,8 @@ def _start(loaders: Sequence[Loader]) -> None:
 def _leave() -> None:
     """Leave the other processes, which end by themselves."""
     for process in _processes:
+        if process.stdin is not None:
+            process.stdin.close()
         process.returncode = process.returncode or 0  # or Python would warn that it still runs
 
 

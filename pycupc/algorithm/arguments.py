@@ -95,10 +95,14 @@ class Problem:
         """The loaders of the compiled code that a run of many variables needs after its first levels."""
         if len(self.labels) < COMPILED_AHEAD or self.executor is not None:
             return []
-        hidden = METHODS[self.function].hidden
-        loaders = [*self.engine.loaders(self.test, asks=hidden)]
-        if hidden:
-            from pycupc.orientation.pag.loaders import load_rules  # loads Numba
+        method = METHODS[self.function]
+        loaders = [*self.engine.loaders(self.test, asks=method.hidden)]
+        if method.graph == "cpdag":
+            from pycupc.orientation.loaders import load_meek_rules  # loads Numba
+
+            loaders.append(load_meek_rules)
+        elif method.hidden:
+            from pycupc.orientation.pag.loaders import load_rules
 
             loaders.append(load_rules)
         return loaders
@@ -125,9 +129,9 @@ def running(given: Arguments) -> Iterator[Problem]:
         problem = problem_of(given, hook, executor)
         opened_here.callback(problem.engine.close)
         if loaders := problem.loaders():
-            from pycupc.system.compiling_ahead import compile_ahead  # loads Numba
+            from pycupc.system.compiling_ahead import compile_elsewhere  # loads Numba
 
-            compile_ahead(loaders, given.numCores)
+            compile_elsewhere(loaders, given.numCores)
         yield problem
 
 

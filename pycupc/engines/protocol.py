@@ -182,7 +182,8 @@ class AnyEngine(ABC):
         return self
 
     def loaders(self, test: IndependenceTest, *, asks: bool) -> Sequence[Loader]:
-        """The loaders of the code that runs of such tests need after a while; `asks`: they have questions, too."""
+        """The loaders of code that runs of such tests need after a while, those first that another process should run
+        first; `asks`: the runs have questions, too."""
         return ()
 
     @abstractmethod

@@ -66,7 +66,7 @@ def apply_rules(
     entry[TURNED] = 0
     both = np.empty(int(degree.max(initial=0)), dtype=np.int64)
     seen, counts, n_rules = np.zeros(5, dtype=np.int64), np.zeros(2, dtype=np.int64), 4 if rule_4 else 3
-    _apply_rules(*graph[:3], arrows, len(colliders), n_rules, seen, waiting, counts, both, solve_confl, arrow_is_gap)
+    repeat_rules(*graph[:3], arrows, len(colliders), n_rules, seen, waiting, counts, both, solve_confl, arrow_is_gap)
 
 
 def add_arrow(graph: MixedGraph, e: int, reason: int = FIRST_KNOWN) -> bool:
@@ -90,7 +90,7 @@ def with_arrow(graph: MixedGraph, e: int) -> MixedGraph | None:
 
 
 @compiled_for_large
-def _apply_rules(  # noqa: C901, PLR0913, PLR0915 - in one piece, because pieces take much longer to compile
+def repeat_rules(  # noqa: C901, PLR0913, PLR0915 - in one piece, because pieces take much longer to compile
     start, entry, triple, arrows, n_arrows, n_rules, seen, waiting, counts, both, solve_confl, arrow_is_gap
 ):
     """Rounds, rules, nodes b, entries e of b.

@@ -43,8 +43,8 @@ _known: set[Loader] = set()
 _processes: list[Popen[bytes]] = []
 
 
-def compile_ahead(loaders: Sequence[Loader], cores: int | None = None) -> None:
-    """Let other processes compile the functions of these loaders that are not stored; those needed first come first.
+def compile_elsewhere(loaders: Sequence[Loader], cores: int | None = None) -> None:
+    """Let other processes compile the functions of these loaders that are not stored; those that help most come first.
 
     They use the `cores`, by default all that this process may use, but one, the run's own. There are none where that
     may do harm: in processes that share a machine with others of their kind, where memory is limited or short, and
@@ -57,8 +57,6 @@ def compile_ahead(loaders: Sequence[Loader], cores: int | None = None) -> None:
     missing = [loader for loader in new if not is_stored(loader)]
     if not missing or not _may_start():
         return
-    if spare < len(missing):  # the run itself compiles the first
-        del missing[0]
     number = min(spare, len(missing))
     for first in range(number):
         with contextlib.suppress(OSError, NoThreadError):  # the run compiles all by itself

@@ -41,7 +41,8 @@ import json, warnings
 import numpy as np
 import pycupc
 from pycupc.engines.cpu import loaders
-from pycupc.orientation.pag import loaders as of_rules, local_rules, path_rules
+from pycupc.orientation.meek import repeat_rules
+from pycupc.orientation.pag import local_rules, path_rules
 from pycupc.system import compiling_ahead, jit
 warnings.simplefilter("ignore")
 compiling_ahead.available_cores = lambda: 1
@@ -50,9 +51,10 @@ rng = np.random.default_rng(0)
 X = rng.standard_normal((500, 60))
 for j in range(1, 60):
     X[:, j] += 0.6 * X[:, rng.choice(j, min(j, 1 + int(rng.random() < 0.3)), replace=False)].sum(axis=1)
-pycupc.fci(X, alpha=0.01, engine="cpu")
+for run in (pycupc.pc, pycupc.fci):
+    run(X, alpha=0.01, engine="cpu")
 rules = [getattr(local_rules, f"rule_{number}") for number in local_rules.LOCAL_RULES]
-functions = [loaders.walk_items, loaders.walk_pairs, local_rules.colliders, path_rules.next_path, *rules]
+functions = [loaders.walk_items, loaders.walk_pairs, local_rules.colliders, path_rules.next_path, repeat_rules, *rules]
 made = {}
 for function in functions:
     closure = getattr(function, "__closure__", None) or ()
@@ -64,13 +66,13 @@ print(json.dumps(made))
 
 def test_loaders_compile_exactly_the_code_that_a_run_loads(tmp_path):
     loaders = ["pycupc.engines.cpu.loaders:load_walk", "pycupc.engines.cpu.loaders:load_questions"]
-    loaders.append("pycupc.orientation.pag.loaders:load_rules")
+    loaders += ["pycupc.orientation.loaders:load_meek_rules", "pycupc.orientation.pag.loaders:load_rules"]
     script = "import sys; from pycupc.system.compiling_ahead import compile_here; compile_here(sys.argv[1:])"
     with process(script, tmp_path, *loaders) as compiling:
         assert compiling.wait(timeout=200) == 0
     made = json.loads(output(RUN, tmp_path))
     assert all(misses == 0 for _, misses in made.values()), made
-    assert {"walk_items", "walk_pairs", "colliders", "next_path", "rule_1"} <= {
+    assert {"walk_items", "walk_pairs", "repeat_rules", "colliders", "next_path", "rule_1"} <= {
         n for n, (hits, _) in made.items() if hits
     }
 
@@ -81,8 +83,8 @@ import sys, time
 from pycupc.engines.cpu.loaders import load_questions
 from pycupc.system import compiling_ahead
 compiling_ahead.available_cores = lambda: 2
-compiling_ahead.compile_ahead([load_questions])
-compiling_ahead.compile_ahead([load_questions])  # which is under way
+compiling_ahead.compile_elsewhere([load_questions])
+compiling_ahead.compile_elsewhere([load_questions])  # which is under way
 print(*[process.pid for process in compiling_ahead._processes], flush=True)
 time.sleep(float(sys.argv[1]))
 """
@@ -149,18 +151,18 @@ def stored() -> None: ...
     ("cores", "numCores", "wanted"),
     [
         (1, None, []),
-        (2, None, [[second, third]]),
-        (3, None, [[second], [third]]),
+        (2, None, [[first, second, third]]),
+        (3, None, [[first, third], [second]]),
         (16, None, [[first], [second], [third]]),
         (16, 1, []),
-        (16, 2, [[second, third]]),
+        (16, 2, [[first, second, third]]),
     ],
 )
 def test_cores_are_shared_with_the_run(started, monkeypatch, cores, numCores, wanted):
     monkeypatch.setattr(compiling_ahead, "available_cores", lambda: cores)
-    compiling_ahead.compile_ahead([stored, first, second, third], numCores)
+    compiling_ahead.compile_elsewhere([stored, first, second, third], numCores)
     assert started == wanted
-    compiling_ahead.compile_ahead([stored], numCores)
+    compiling_ahead.compile_elsewhere([stored], numCores)
     assert started == wanted
 
 
@@ -181,7 +183,7 @@ def test_cores_are_shared_with_the_run(started, monkeypatch, cores, numCores, wa
 def test_where_it_may_do_harm_no_process_is_started(started, monkeypatch, owner, name, value):
     monkeypatch.setattr(compiling_ahead, "available_cores", lambda: 2)
     monkeypatch.setattr(owner, name, value)
-    compiling_ahead.compile_ahead([first])
+    compiling_ahead.compile_elsewhere([first])
     assert started == ([[first]] if value == "/usr/bin/python3" else [])
 
 
@@ -193,5 +195,5 @@ def test_a_process_that_cannot_be_started_is_no_error(monkeypatch):
     monkeypatch.setattr(compiling_ahead, "is_stored", lambda loader: False)
     monkeypatch.setattr(compiling_ahead, "available_cores", lambda: 2)
     monkeypatch.setattr(subprocess, "Popen", refuse)
-    compiling_ahead.compile_ahead([first])
+    compiling_ahead.compile_elsewhere([first])
     assert not code_cache.is_awaited(first)

@@ -41,5 +41,5 @@ def load_questions() -> None:
 
 
 def loaders(*, asks: bool) -> tuple[Loader, ...]:
-    """See `Engine.loaders`."""
-    return (load_walk, load_questions) if asks else (load_walk,)
+    """See `Engine.loaders`: of a run with questions, which come later, the run itself reaches the walk soon."""
+    return (load_questions, load_walk) if asks else (load_walk,)

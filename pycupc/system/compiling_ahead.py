@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import json
 import os
 import signal
 import sys
@@ -28,9 +27,10 @@ from pycupc.system.turns import HAVE_TURNS
 if TYPE_CHECKING:
     from subprocess import Popen
 
+#: No module of the working directory may be imported, so the path comes first.
 _SCRIPT = """
-import json, sys
-sys.path[:] = json.loads(sys.argv[1])
+import sys
+sys.path[:] = sys.argv[1].split("\\n")
 from pycupc.system.compiling_ahead import compile_here
 compile_here(sys.argv[2:])
 """
@@ -80,7 +80,7 @@ def _start(loaders: Sequence[Loader]) -> None:
     from subprocess import DEVNULL, PIPE, Popen  # which takes a while
 
     names = [f"{loader.__module__}:{loader.__qualname__}" for loader in loaders]
-    command = [sys.executable, "-c", _SCRIPT, json.dumps([str(path) for path in sys.path]), *names]
+    command = [sys.executable, "-c", _SCRIPT, "\n".join(map(str, sys.path)), *names]
     process = Popen(command, stdin=PIPE, stdout=DEVNULL, stderr=DEVNULL)
     _processes.append(process)
     start_unawaited(process.wait)  # type: ignore[arg-type]

@@ -113,8 +113,10 @@ def test_what_compiles_ahead_ends_after_the_process_that_started_it(tmp_path, ki
     assert not [*tmp_path.rglob("*.tmp.*")]
 
 
-def test_it_ends_when_all_is_compiled(tmp_path):
-    with process(AHEAD, tmp_path, "60") as running:
+def test_it_ends_when_all_is_compiled(tmp_path, monkeypatch):
+    (tmp_path / "json.py").write_text("raise SystemExit")  # of the user, in the working directory
+    monkeypatch.chdir(tmp_path)
+    with process(f"import sys; sys.path.remove(''){AHEAD}", tmp_path, "60") as running:
         (pid,) = map(int, running.stdout.readline().split())
         end = time.monotonic() + 60
         while is_running(pid) and time.monotonic() < end:

@@ -153,12 +153,16 @@ def _r() -> dict[str, Any]:
     return {"rscript": rscript, **facts, "packages": packages, "rpy2": _rpy2()}
 
 
+#: Imports rpy2, but nothing from the working directory.
+_IMPORT = "import sys; sys.path[:] = [path for path in sys.path if path]; import rpy2.robjects"
+
+
 def _rpy2() -> str:
     """Whether rpy2 starts R; tried in a process of its own, since versions that do not match may crash it."""
     if version_of("rpy2") is None:
         return 'not installed: pip install ".[r]" in a checkout (only needed for R objects in Python)'
     try:
-        done = _run(sys.executable, "-c", "import rpy2.robjects", timeout=120)
+        done = _run(sys.executable, "-c", _IMPORT, timeout=120)
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"does not start: {error}"
     if done.returncode == 0:

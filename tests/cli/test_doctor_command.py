@@ -10,6 +10,7 @@ from command_runs import printed
 from common import run
 
 from pycupc import cli
+from pycupc.cli import doctor_command
 
 
 def test_doctor_finds_which_engines_work(capsys):
@@ -35,3 +36,13 @@ def test_doctor_prints_a_report(capsys):
     out, _ = printed(capsys)
     for heading in ("system", "packages", "gpu"):
         assert heading in out.splitlines()
+
+
+def test_nothing_is_imported_from_the_working_directory(tmp_path, monkeypatch):
+    (tmp_path / "rpy2").mkdir()
+    (tmp_path / "rpy2" / "__init__.py").write_text("")
+    (tmp_path / "rpy2" / "robjects.py").write_text("raise SystemExit('from the working directory')")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("PYTHONPATH", raising=False)  # which may name it
+    monkeypatch.setattr(doctor_command, "version_of", lambda name: "3.6.4")
+    assert "from the working directory" not in doctor_command._rpy2()

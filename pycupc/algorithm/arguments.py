@@ -38,6 +38,7 @@ from pycupc.system.progress import LevelBar, shown
 
 if TYPE_CHECKING:
     from pycupc.system.code_cache import Loader
+
 #: Variables from which on a run needs so much compiled code that other processes compile some of it.
 COMPILED_AHEAD = 50
 
@@ -98,13 +99,13 @@ class Problem:
         method = METHODS[self.function]
         loaders = [*self.engine.loaders(self.test, asks=method.hidden)]
         if method.graph == "cpdag":
-            from pycupc.orientation.loaders import load_meek_rules  # loads Numba
+            from pycupc.orientation.meek import load_rules  # loads Numba
 
-            loaders.append(load_meek_rules)
-        elif method.hidden:
-            from pycupc.orientation.pag.loaders import load_rules
+            return [*loaders, load_rules]
+        if method.hidden:
+            from pycupc.orientation.pag.orienting import load_rules as load_rules_for_pags
 
-            loaders.append(load_rules)
+            return [*loaders, load_rules_for_pags]
         return loaders
 
     @property

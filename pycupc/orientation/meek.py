@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from pycupc.graph.sparse import SparseGraph
 from pycupc.orientation.mixed_graph import (
     AMBIGUOUS,
     IN,
@@ -34,8 +35,10 @@ from pycupc.orientation.mixed_graph import (
     find,
     put_arrowhead,
     triple_number,
+    undirected,
 )
 from pycupc.orientation.trace import FIRST_KNOWN
+from pycupc.system.code_cache import loads
 from pycupc.system.jit import compiled_for_large, jit_part
 
 #: Positions in `counts`: how many nodes wait, and the lowest of them.
@@ -66,7 +69,7 @@ def apply_rules(
     entry[TURNED] = 0
     both = np.empty(int(degree.max(initial=0)), dtype=np.int64)
     seen, counts, n_rules = np.zeros(5, dtype=np.int64), np.zeros(2, dtype=np.int64), 4 if rule_4 else 3
-    repeat_rules(*graph[:3], arrows, len(colliders), n_rules, seen, waiting, counts, both, solve_confl, arrow_is_gap)
+    _apply_rules(*graph[:3], arrows, len(colliders), n_rules, seen, waiting, counts, both, solve_confl, arrow_is_gap)
 
 
 def add_arrow(graph: MixedGraph, e: int, reason: int = FIRST_KNOWN) -> bool:
@@ -90,7 +93,7 @@ def with_arrow(graph: MixedGraph, e: int) -> MixedGraph | None:
 
 
 @compiled_for_large
-def repeat_rules(  # noqa: C901, PLR0913, PLR0915 - in one piece, because pieces take much longer to compile
+def _apply_rules(  # noqa: C901, PLR0913, PLR0915 - in one piece, because pieces take much longer to compile
     start, entry, triple, arrows, n_arrows, n_rules, seen, waiting, counts, both, solve_confl, arrow_is_gap
 ):
     """Rounds, rules, nodes b, entries e of b.
@@ -214,3 +217,9 @@ def _state(entry, e, now, solve_confl):
     if solve_confl and entry[TURNED, e] == now:
         return UNDIRECTED
     return entry[KIND, e]
+
+
+@loads(_apply_rules)
+def load_rules() -> None:
+    """Load the code of the rules, or compile it, by three variables in a line."""
+    apply_rules(undirected(SparseGraph.undirected(3, [0, 1], [1, 2])), solve_confl=False)

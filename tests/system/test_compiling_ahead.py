@@ -41,7 +41,7 @@ import json, warnings
 import numpy as np
 import pycupc
 from pycupc.engines.cpu import loaders
-from pycupc.orientation.meek import repeat_rules
+from pycupc.orientation.meek import _apply_rules
 from pycupc.orientation.pag import local_rules, path_rules
 from pycupc.system import compiling_ahead, jit
 warnings.simplefilter("ignore")
@@ -54,7 +54,7 @@ for j in range(1, 60):
 for run in (pycupc.pc, pycupc.fci):
     run(X, alpha=0.01, engine="cpu")
 rules = [getattr(local_rules, f"rule_{number}") for number in local_rules.LOCAL_RULES]
-functions = [loaders.walk_items, loaders.walk_pairs, local_rules.colliders, path_rules.next_path, repeat_rules, *rules]
+functions = [loaders.walk_items, loaders.walk_pairs, local_rules.colliders, path_rules.next_path, _apply_rules, *rules]
 made = {}
 for function in functions:
     closure = getattr(function, "__closure__", None) or ()
@@ -66,13 +66,13 @@ print(json.dumps(made))
 
 def test_loaders_compile_exactly_the_code_that_a_run_loads(tmp_path):
     loaders = ["pycupc.engines.cpu.loaders:load_walk", "pycupc.engines.cpu.loaders:load_questions"]
-    loaders += ["pycupc.orientation.loaders:load_meek_rules", "pycupc.orientation.pag.loaders:load_rules"]
+    loaders += ["pycupc.orientation.meek:load_rules", "pycupc.orientation.pag.orienting:load_rules"]
     script = "import sys; from pycupc.system.compiling_ahead import compile_here; compile_here(sys.argv[1:])"
     with process(script, tmp_path, *loaders) as compiling:
         assert compiling.wait(timeout=200) == 0
     made = json.loads(output(RUN, tmp_path))
     assert all(misses == 0 for _, misses in made.values()), made
-    assert {"walk_items", "walk_pairs", "repeat_rules", "colliders", "next_path", "rule_1"} <= {
+    assert {"walk_items", "walk_pairs", "_apply_rules", "colliders", "next_path", "rule_1"} <= {
         n for n, (hits, _) in made.items() if hits
     }
 

@@ -325,16 +325,15 @@ class CpuEngine(Engine):
         if need <= free:
             return
         worst = int(degrees.argmax())
-        facts = {"edges": int(degrees.sum()) // 2, "d": int(degrees[worst]), "threads": self.threads}
-        names = {"worst": Variable(worst), "m_max": Argument("m_max")}
         raise EngineError(
             Message(
                 "level {level} needs {need:.1f} GB for {edges:,} edges and the work space of {threads} threads "
                 "(variable {worst} has {d} neighbours) and {free:.1f} GB are free; use fewer threads (numCores), "
                 "take a smaller alpha, or set {m_max} to {below} or less",
-                **{"level": level, "below": level - 1, "need": need / 1e9, "free": free / 1e9, **facts, **names},
+                level=level, below=level - 1, need=need / 1e9, free=free / 1e9, edges=int(degrees.sum()) // 2,
+                d=int(degrees[worst]), threads=self.threads, worst=Variable(worst), m_max=Argument("m_max"),
             )
-        )
+        )  # fmt: skip
 
 
 @cache

@@ -29,7 +29,8 @@ from pycupc.orientation.mixed_graph import (
 from pycupc.orientation.pag import local_rules, mark_lists, path_rules
 from pycupc.orientation.pag.rules import Decide, JointCausalInference
 from pycupc.orientation.trace import COLLIDER, FIRST_KNOWN, KNOWN, Reason
-from pycupc.system.jit import plain_if_small
+from pycupc.system.code_cache import loads
+from pycupc.system.jit import always_compiled, plain_if_small
 
 Indices = NDArray[np.int64]
 _TIER, _JCI = FIRST_KNOWN + KNOWN.index("tier"), FIRST_KNOWN + KNOWN.index("JCI")
@@ -62,7 +63,7 @@ class Orienting:
         with plain_if_small(self._steps // 2, "PAGs", path_rules.next_path):
             self.graph = undirected(skeleton)
         self.graph.entry[KIND] = CIRCLE
-        self.owner = owners(self.graph.entry)
+        self._owner = owners(self.graph.entry)
 
     def compiling(self) -> AbstractContextManager[bool]:
         """For what follows, of which small graphs are oriented by plain Python."""
@@ -102,8 +103,8 @@ class Orienting:
         """Every unshielded x - y - z that is not marked: x *-> y <-* z."""
         chosen = np.flatnonzero(self.graph.entry[KIND] == CIRCLE)
         if jci is not None and jci.assumptions == "123":
-            chosen = chosen[~np.isin(self.owner[chosen], list(jci.context))]
-        local_rules.colliders(*self.graph, chosen, self.owner)
+            chosen = chosen[~np.isin(self._owner[chosen], list(jci.context))]
+        local_rules.colliders(*self.graph, chosen, self._owner)
 
     def mark_ambiguous(self, a: int, b: int, c: int) -> None:
         """From now on the triple is ambiguous."""
@@ -160,14 +161,14 @@ class Orienting:
                     ):
                         continue
                     if number in local_rules.LOCAL_RULES:
-                        local_rules.LOCAL_RULES[number](*self.graph, chosen, self.owner)
+                        local_rules.LOCAL_RULES[number](*self.graph, chosen, self._owner)
                     else:
                         self._apply_paths(number, chosen, decide, spare_tails)
 
     def _apply_paths(self, number: int, chosen: Indices, decide: Decide, spare_tails: bool) -> None:
         """Rules 4, 5, 9 and 10."""
         at = np.zeros(2, dtype=np.int64)
-        while path := self.next_path(number, chosen, at):
+        while path := self._next(number, chosen, at):
             if number == 10:
                 self._put(self._mirror(chosen[at[0]]), TAIL, 10, *path)
                 continue
@@ -188,11 +189,11 @@ class Orienting:
                 self._put(self._find(v, u), mark, number, len(self._paths))
             self._paths.append((f"R{number}", *path))
 
-    def next_path(self, number: int, chosen: Indices, at: Indices) -> tuple[int, ...]:
+    def _next(self, number: int, chosen: Indices, at: Indices) -> tuple[int, ...]:
         """The next path of a rule, empty at the end; with a longer work space where that is needed."""
         how = number, self._quirks, self._of_rfci
         while True:
-            length = path_rules.next_path(*self.graph, chosen, self.owner, at, self._seen, self._work, *how)
+            length = path_rules.next_path(*self.graph, chosen, self._owner, at, self._seen, self._work, *how)
             if length != path_rules.FULL:
                 return tuple(self._work[path_rules.PATH, :length].tolist())
             self._work = np.zeros((3, 2 * self._work.shape[1]), dtype=np.int64)
@@ -205,3 +206,18 @@ class Orienting:
 
     def _put(self, e: int, mark: int, rule: int, first: int = 0, second: int = 0) -> None:
         mark_lists.put(self.graph.entry, e, mark, rule, first, second)
+
+
+@loads(path_rules.next_path)
+def load_rules() -> None:
+    """Load the code of all rules, or compile it, the searches for paths last, by three variables in a line."""
+    line = SparseGraph.undirected(3, [0, 1], [1, 2])
+    x, y, S = (np.array(values, dtype=np.int32) for values in ([0], [2], [[1]]))
+    with always_compiled():
+        work = Orienting(line)
+        work.mark_triples(SepSets(line, [(x, y, S)]))
+        work.orient_colliders()
+        first = np.zeros(1, dtype=np.int64)
+        for rule in local_rules.LOCAL_RULES.values():
+            rule(*work.graph, first, work._owner)
+        work._next(5, first, np.zeros(2, dtype=np.int64))

@@ -10,14 +10,14 @@ from pycupc.system import jit
 
 def test_the_work_space_grows(monkeypatch):
     """A search may put a variable into its queue many times."""
-    sizes, following = [], Orienting.next_path
+    sizes, following = [], Orienting._next
 
     def watched(self, *given):
         path = following(self, *given)
         sizes.append(self._work.shape[1] - self.p - 3)
         return path
 
-    monkeypatch.setattr(Orienting, "next_path", watched)
+    monkeypatch.setattr(Orienting, "_next", watched)
     rng = np.random.default_rng(1)
     for _ in range(15):
         case = random_case(rng, (5, 9, 10), ((20, 1, 1),), p_max=14)

@@ -32,13 +32,18 @@ from pycupc.system.localised_message import Message, Variable
 @functools.cache
 def load(way: Way) -> None:
     """Load the code of a way, or compile it, by a run on six variables."""
-    C = np.where(np.eye(6), 1.0, 0.5)
+    side = small_side()
+    pruned_side(way, *side, Proofs.of(side[1]))(new_state()[0])
+
+
+def small_side() -> tuple[MatrixSource, Graph, Targets, Side, Findings]:
+    """A side of level 2 of six variables, all of which are neighbours, for runs that load code."""
     neighbours = np.tile(np.arange(6, dtype=np.int32), (6, 1))[~np.eye(6, dtype=np.bool_)]
     graph = Graph.of_lists(np.arange(0, 31, 5), neighbours)
     findings = graph.no_findings()
     targets = graph.targets(2, False, findings)
     side = Side.of(graph, targets, 2, Cutoff.around(0.1))
-    pruned_side(way, MatrixSource(C), graph, targets, side, findings, Proofs.of(graph))(new_state()[0])
+    return MatrixSource(np.where(np.eye(6), 1.0, 0.5)), graph, targets, side, findings
 
 
 def pruned_side(
